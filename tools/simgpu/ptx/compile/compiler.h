@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+namespace cupool::simgpu::ptx {
+
+/// Which C compiler, and how hard it tries. Results are bit-identical whichever ran.
+enum class Backend {
+  quick,      ///< tcc when it is installed, else gcc or clang -O1: for the first launches
+  optimised,  ///< gcc or clang -O2: for kernels that turn out hot
+};
+
+struct CompileRequest {
+  std::string_view source;  ///< complete C text; needs no header
+  Backend backend = Backend::quick;
+};
+
+/// A file descriptor of a shared object, closed with the value. dlopen it as /proc/self/fd/N.
+class CompiledObject {
+ public:
+  explicit CompiledObject(int fd) : fd_(fd) {}
+  CompiledObject(CompiledObject&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  CompiledObject& operator=(CompiledObject&& other) noexcept;
+  ~CompiledObject();
+  int fd() const { return fd_; }
+  /// Gives the descriptor away; the caller closes it.
+  int release();
+
+ private:
+  int fd_;
+};
+
+/// What the compiler said, for the JIT log.
+struct CompileFailure {
+  std::string message;
+};
+
+using Compiled = tl::expected<CompiledObject, CompileFailure>;
+
+/// Turns C into a shared object. Programs are given one: in the host program an implementation that asks the server, in the server,
+/// the tool and the tests LocalCompiler. Thread-safe; blocks for milliseconds (tcc) to seconds (gcc).
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+  virtual Compiled compile(const CompileRequest& request) = 0;
+  /// Whether Backend::optimised differs from Backend::quick here (false: programs never recompile).
+  virtual bool has_optimised() const = 0;
+};
+
+/// Compiles in this process: looks in the cache, else starts the compiler as a child process. For the server and for tools.
+///
+/// The cache lies in $SIMGPU_CACHE_DIR, else $XDG_CACHE_HOME/cupool/kernels, else ~/.cache/cupool/kernels: one file per object,
+/// named by the hash of source, compiler and flags; written aside and renamed, so any number of processes may share it; the oldest
+/// files go when it grows beyond 512 MiB. SIMGPU_CC (tcc, gcc, clang or a path) chooses one compiler for both backends.
+class LocalCompiler final : public Compiler {
+ public:
+  LocalCompiler();
+  ~LocalCompiler() override;
+  Compiled compile(const CompileRequest& request) override;
+  bool has_optimised() const override;
+
+ private:
+  struct Settings;
+  Settings* settings_;
+};
+
+}  // namespace cupool::simgpu::ptx
