@@ -142,6 +142,7 @@ struct LogRules {
 };
 
 struct Policy {
+  std::string schema;  ///< for editors only
   std::uint64_t version = 1;
   PoolRules pool;
   std::vector<ClassRules> classes;  ///< in the order of the file; never empty in a validated policy
