@@ -73,7 +73,8 @@ class Heap {
   ///
   /// Considers every run of `length` granules without a taken granule, and takes only those for which
   /// missing + free_handles <= `supply`: handles that lie free inside the run cannot be moved to it, so `supply` is all that is
-  /// free now plus what can be created. Errc::no_space when there is none. Costs a walk over the absent runs: for the limit only.
+  /// free now plus what can be created. Looks only around absent granules: a run that is free from
+  /// end to end is for take(). Errc::no_space when there is none. Costs a walk over the absent runs: for the limit only.
   virtual Result<Placement> place(Granules length, Granules alignment, std::uint64_t supply) const = 0;
 
   /// What lies at a position, as long as the same state and, for taken granules, the same block goes on.
@@ -97,7 +98,9 @@ struct HeapConfig {
   Granules capacity;       ///< length of the index space, at most kMaxCapacity
   Granules handle{16384};  ///< a power of two; 8 MiB of granules of 512 bytes
   Engine engine = Engine::tlsf;
-  bool slabs = true;  ///< serve small blocks from slabs; without, every block comes from the engine
+  bool slabs = true;                ///< serve small blocks from slabs; without, every block comes from the engine
+  std::uint64_t slack_share = 400;  ///< slabs may cost this part of what is live (1/400: a quarter of a point of utilisation)
+  Granules slab{4096};  ///< a power of two, at most 4096: 2 MiB of granules of 512 bytes; blocks under half of it are small
 };
 
 /// Errc::invalid_argument when the configuration makes no sense.

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "pool/heap/run_map.h"
+
+namespace cupool::pool {
+
+/// Free nodes sorted into bins by length: exact below 32 granules, 32 bins for each power of two above (at most 3.1 % wide).
+///
+/// Two bitmaps find the next bin that is not empty with two instructions. The nodes' list links are used.
+/// After Masmano et al., "TLSF: a new dynamic memory allocator for real-time systems", ECRTS 2004; what differs: the bin that a
+/// request falls into is searched too, and the tightest fit at the lowest place is chosen, which is what gives best-fit quality.
+class Bins {
+ public:
+  explicit Bins(RunMap& map) : map_(map) { heads_.fill(kNoNode); }
+
+  void insert(NodeId id);
+  void remove(NodeId id);
+
+  /// The shortest, then lowest, free node among those looked at that can hold `length` granules at a multiple of `alignment`;
+  /// kNoNode when no free node at all can.
+  ///
+  /// Looks at kProbes nodes of a bin and falls back to all of them only before it gives up.
+  NodeId find(Granules length, Granules alignment);
+
+  /// The length of the longest free node. Looks at one bin.
+  Granules longest() const;
+
+  bool is_consistent() const;
+
+ private:
+  static constexpr unsigned kSecondBits = 5;
+  static constexpr unsigned kSecond = 1U << kSecondBits;
+  static constexpr unsigned kFirst = 32;  // lengths up to 2^35 (kMaxCapacity) and the exact row
+  /// Enough for the same choice as a complete search on every trace measured (README).
+  static constexpr unsigned kProbes = 16;
+
+  static unsigned bin_of(std::uint64_t length) {
+    if (length < kSecond) return static_cast<unsigned>(length);
+    const unsigned top = 63U - static_cast<unsigned>(std::countl_zero(length));
+    const unsigned second = static_cast<unsigned>(length >> (top - kSecondBits)) & (kSecond - 1);
+    return (top - kSecondBits + 1) * kSecond + second;
+  }
+  /// The first bin at or above `bin` that is not empty; kBins when there is none.
+  unsigned next_bin(unsigned bin) const;
+  NodeId search_bin(unsigned bin, Granules length, Granules alignment, unsigned probes);
+
+  static constexpr unsigned kBins = kFirst * kSecond;
+  RunMap& map_;
+  std::uint32_t first_ = 0;                     // rows with any node
+  std::array<std::uint32_t, kFirst> second_{};  // bins with any node
+  std::array<NodeId, kBins> heads_;
+  // No node of the bin is longer than this. Saves the search of a bin that cannot hold the request, again and again.
+  std::array<std::uint64_t, kBins> bound_{};
+};
+
+}  // namespace cupool::pool

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pool/heap/run.h"
+
+namespace cupool::pool {
+
+/// Names one node of a RunMap. Reused after the node is gone.
+using NodeId = std::uint32_t;
+inline constexpr NodeId kNoNode = 0xffffffff;
+
+/// A stretch of one state. Nodes never move in the index space: a merge lets the left one swallow the right one.
+struct Node {
+  Granules start() const { return Granules{start_}; }
+  Granules length() const { return Granules{length_}; }
+  Granules end() const { return Granules{start_ + length_}; }
+  Run run() const { return Run{start(), length()}; }
+  State state() const { return static_cast<State>(state_); }
+
+  std::uint64_t start_ : 40;
+  std::uint64_t state_ : 8;
+  std::uint64_t length_ : 40;
+  NodeId before = kNoNode;       ///< next lower neighbour in the index space
+  NodeId after = kNoNode;        ///< next higher neighbour
+  NodeId list_before = kNoNode;  ///< for whatever list the owner keeps this node in
+  NodeId list_after = kNoNode;
+
+  Node() : start_(0), state_(0), length_(0) {}
+};
+static_assert(sizeof(Node) == 32, "64 bytes of metadata per block are allowed: one node for it and one for a hole beside it");
+
+/// The index space as a list of nodes in address order: every granule of [0, capacity) lies in exactly one.
+///
+/// Knows states and neighbours, not policy: engines decide what to split and merge, and index the free nodes.
+/// Splitting and merging cost a constant; find() looks at one page (2 MiB of granules of 512 bytes) and its nodes.
+class RunMap {
+ public:
+  /// Starts as one absent node. May throw std::bad_alloc.
+  explicit RunMap(Granules capacity);
+
+  Node& operator[](NodeId id) { return chunks_[id / kChunk][id % kChunk]; }
+  const Node& operator[](NodeId id) const { return chunks_[id / kChunk][id % kChunk]; }
+
+  /// Makes the next `nodes` splits infallible, the new nodes starting below `end`. False, changing nothing, when the host has no
+  /// memory.
+  bool reserve(unsigned nodes, Granules end);
+
+  /// Cuts a node in two; the left part keeps its name. `length` (of the left part) must lie strictly inside. Returns the right
+  /// part, of the same state. The owner's lists are not touched. Needs a reserve() before.
+  NodeId split(NodeId id, Granules length);
+
+  /// Lets `id` swallow its higher neighbour, whose name becomes free.
+  void swallow_after(NodeId id);
+
+  void set_state(NodeId id, State state) { (*this)[id].state_ = static_cast<std::uint8_t>(state); }
+
+  /// Whether a name stands for a node at all; marks that come from outside are checked with it.
+  bool is_node(NodeId id) const { return id < used_ && (*this)[id].length_ != 0; }
+
+  /// The node that holds a position below the capacity.
+  NodeId find(Granules position) const;
+
+  /// Node 0 is created first and never swallowed: it starts at 0.
+  NodeId first() const { return 0; }
+  Granules capacity() const { return capacity_; }
+  std::uint64_t node_count() const { return node_count_; }
+  std::uint64_t metadata_bytes() const;
+
+  /// Nodes tile the space, links and pages agree.
+  bool is_consistent() const;
+
+ private:
+  static constexpr std::uint32_t kChunk = 2048;
+  /// Pages only speed up find(): 4 bytes for each 4096 granules.
+  static constexpr unsigned kPageShift = 12;
+  static std::uint64_t page_of(const Node& node) { return node.start_ >> kPageShift; }
+
+  NodeId add_node(Granules start, Granules length, State state);
+  void enter_page(NodeId id);
+  void leave_page(NodeId id);
+
+  Granules capacity_;
+  // Chunks, so that growing neither moves nodes nor stalls one unlucky request.
+  std::vector<std::unique_ptr<Node[]>> chunks_;
+  std::uint32_t used_ = 0;   // names given out so far, free ones included
+  NodeId unused_ = kNoNode;  // free names, linked by list_after
+  std::uint32_t unused_count_ = 0;
+  std::uint64_t node_count_ = 0;
+  std::vector<NodeId> first_in_page_;         // the lowest node that starts in a page
+  std::vector<std::uint64_t> page_has_node_;  // the same as one bit per page, to pass over empty ones quickly
+};
+
+}  // namespace cupool::pool
