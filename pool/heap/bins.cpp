@@ -102,6 +102,14 @@ Granules Bins::longest() const {
   return Granules{longest};
 }
 
+void Bins::list(Granules length, std::vector<Run>& runs) const {
+  for (unsigned bin = next_bin(bin_of(length.count)); bin < kBins; bin = next_bin(bin + 1)) {
+    for (NodeId id = heads_[bin]; id != kNoNode; id = map_[id].list_after) {
+      if (map_[id].length() >= length) runs.push_back(map_[id].run());
+    }
+  }
+}
+
 bool Bins::is_consistent() const {
   std::uint64_t in_bins = 0;
   for (unsigned bin = 0; bin < kBins; ++bin) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "pool/heap/run_map.h"
 
@@ -29,6 +30,9 @@ class Bins {
 
   /// The length of the longest free node. Looks at one bin.
   Granules longest() const;
+
+  /// Appends the nodes of at least `length` granules. May throw std::bad_alloc.
+  void list(Granules length, std::vector<Run>& runs) const;
 
   bool is_consistent() const;
 

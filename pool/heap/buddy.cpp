@@ -40,7 +40,7 @@ NodeId BuddyIndex::merge_buddies(NodeId id) {
   }
 }
 
-void BuddyIndex::list(NodeId id) {
+void BuddyIndex::enlist(NodeId id) {
   Node& node = map_[id];
   const unsigned order = order_below(node.length_);
   node.list_before = kNoNode;
@@ -70,7 +70,7 @@ void BuddyIndex::put(NodeId id) {
       rest = map_.split(id, block);
       map_.set_state(rest, State::taken);  // not in a list yet: merging must not meet it
     }
-    list(merge_buddies(id));
+    enlist(merge_buddies(id));
     if (rest == kNoNode) return;
     map_.set_state(rest, State::free);
     id = rest;
@@ -110,6 +110,14 @@ Spot BuddyIndex::choose(Granules length, Granules alignment) {
 
 Granules BuddyIndex::longest() const {
   return orders_ == 0 ? Granules{0} : Granules{std::uint64_t{1} << (std::bit_width(orders_) - 1)};
+}
+
+void BuddyIndex::list(Granules length, std::vector<Run>& runs) const {
+  for (unsigned order = length.count == 0 ? 0 : order_below(length.count); order < kOrders; ++order) {
+    for (NodeId id = heads_[order]; id != kNoNode; id = map_[id].list_after) {
+      if (map_[id].length() >= length) runs.push_back(map_[id].run());
+    }
+  }
 }
 
 bool BuddyIndex::is_consistent() const {

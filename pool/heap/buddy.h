@@ -26,6 +26,7 @@ class BuddyIndex {
 
   /// The length of the longest free block: what lies behind it may be free as well.
   Granules longest() const;
+  void list(Granules length, std::vector<Run>& runs) const;
   std::uint64_t runs() const { return runs_; }
   std::uint64_t free_handles() const { return free_handles_; }
   bool is_consistent() const;
@@ -35,7 +36,7 @@ class BuddyIndex {
 
   NodeId merge_buddies(NodeId id);
   bool is_block(NodeId id, Granules start, Granules length) const;
-  void list(NodeId id);
+  void enlist(NodeId id);
   /// Whether a request may begin with this block: rightly aligned, and free as far as it reaches.
   bool holds(NodeId id, Granules length, Granules alignment) const;
   NodeId lowest_that_holds(unsigned order, Granules length, Granules alignment, unsigned probes) const;

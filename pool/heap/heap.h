@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "policy/base/result.h"
 #include "pool/heap/run.h"
@@ -63,7 +64,7 @@ class Heap {
   virtual Result<Done> grow(Run run) = 0;
 
   /// Withdraws a run that is free from end to end (take free handles out of holes with it).
-  /// Errc::not_found when any part of it is absent, Errc::busy when any part is taken.
+  /// Errc::not_found when any part of it is absent, Errc::busy when any part is taken (empty slabs do not count: they return).
   virtual Result<Done> shrink(Run run) = 0;
 
   /// Returns the slabs that are kept although they are empty. take() does so by itself before it refuses.
@@ -84,6 +85,12 @@ class Heap {
   /// The first free run that ends above `position` and has at least `length` granules (whole, also if it begins below `position`);
   /// Errc::not_found when there is none. Costs a walk over the runs between.
   virtual Result<Run> next_free(Granules position, Granules length) const = 0;
+
+  /// Appends the free runs of at least `length` granules, in no order. Skips most of the shorter ones without looking at them.
+  virtual Result<Done> list_free(Granules length, std::vector<Run>& runs) const = 0;
+
+  /// statistics().free_handles, at the cost of a load.
+  virtual std::uint64_t free_handles() const = 0;
 
   virtual HeapStatistics statistics() const = 0;
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
+#include <optional>
+#include <vector>
 
 #include "pool/heap/fit.h"
 #include "pool/heap/heap.h"
@@ -23,6 +26,7 @@ struct Spot {
 ///   void withdraw(NodeId)                     forgets a free node
 ///   Spot choose(Granules length, Granules alignment)   kNoNode when nothing fits
 ///   static constexpr unsigned kSplitsOfPut    the most splits that one put() makes
+///   void list(Granules length, std::vector<Run>&) const   appends free runs of at least `length`
 ///   Granules longest() const; std::uint64_t runs() const, free_handles() const; bool is_consistent() const
 template <class Index>
 class RunHeap final : public Heap {
@@ -125,6 +129,17 @@ class RunHeap final : public Heap {
     }
     return fail(Errc::not_found);
   }
+
+  Result<Done> list_free(Granules length, std::vector<Run>& runs) const override {
+    try {
+      index_.list(length, runs);
+    } catch (const std::bad_alloc&) {
+      return fail(Errc::no_memory);
+    }
+    return Done{};
+  }
+
+  std::uint64_t free_handles() const override { return index_.free_handles(); }
 
   HeapStatistics statistics() const override {
     HeapStatistics now;

@@ -70,6 +70,13 @@ Result<Taken> SlabHeap::take_at(Run run) {
   return taken;
 }
 
+Result<Done> SlabHeap::shrink(Run run) {
+  const Result<Done> done = engine_->shrink(run);
+  if (done || done.error().code != Errc::busy || empty_ == 0) return done;
+  trim();
+  return engine_->shrink(run);
+}
+
 Result<Done> SlabHeap::give_back(const Taken& taken) {
   if ((taken.mark & kSlabMark) != 0) return give_slot_back(taken);
   if (is_region(taken)) return fail(Errc::not_taken, "a run that slabs lie in");

@@ -27,13 +27,15 @@ class SlabHeap final : public Heap {
   Result<Taken> take_at(Run run) override;
   Result<Done> give_back(const Taken& taken) override;
   Result<Done> grow(Run run) override { return engine_->grow(run); }
-  Result<Done> shrink(Run run) override { return engine_->shrink(run); }
+  Result<Done> shrink(Run run) override;
   void trim() override;
   Result<Placement> place(Granules length, Granules alignment, std::uint64_t supply) const override {
     return engine_->place(length, alignment, supply);
   }
   Segment segment_at(Granules position) const override { return engine_->segment_at(position); }
   Result<Run> next_free(Granules position, Granules length) const override { return engine_->next_free(position, length); }
+  Result<Done> list_free(Granules length, std::vector<Run>& runs) const override { return engine_->list_free(length, runs); }
+  std::uint64_t free_handles() const override { return engine_->free_handles(); }
   HeapStatistics statistics() const override;
   bool is_consistent() const override;
 

@@ -17,6 +17,7 @@ class TlsfIndex {
   void withdraw(NodeId id);
   Spot choose(Granules length, Granules alignment);
 
+  void list(Granules length, std::vector<Run>& runs) const { bins_.list(length, runs); }
   Granules longest() const { return bins_.longest(); }
   std::uint64_t runs() const { return runs_; }
   std::uint64_t free_handles() const { return free_handles_; }
