@@ -13,10 +13,11 @@ import sys
 ROOMS = {
     "policy/base": [],
     "policy": ["policy/base"],
+    "policy/decide": ["policy"],
     "policy/host": ["policy"],
     "pool/heap": ["policy/base"],
-    "pool/ledger": ["policy"],
-    "pool": ["pool/heap", "pool/ledger", "policy"],
+    "pool/ledger": ["policy/decide"],
+    "pool": ["pool/heap", "pool/ledger", "policy/decide"],
     "shim/abi": [],
     "shim/preload": ["shim/abi"],
     "shim/report": ["pool", "policy/host"],
