@@ -152,6 +152,7 @@ class Decoder {
         problems_.add(Severity::warning, child->key_where, document_.pointer(*child),
                       "accepted, but this version does not act on it yet");
       }
+      if constexpr (requires { out.given; }) out.given.add(spec->key);
       read_member<section>(*spec, *child, out);
     }
   }

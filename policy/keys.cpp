@@ -31,6 +31,7 @@ constexpr bool rows_of_a_section_stand_together() {
   }
   return true;
 }
+static_assert(std::size(kKeys) <= 128, "GivenKeys holds a bit for each row");
 static_assert(rows_of_a_section_stand_together(), "keys.def: order the rows as the sections");
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -23,6 +25,17 @@ enum class Key : std::uint8_t {
 #include "policy/keys.def"
 #undef CUPOOL_SECTION
 #undef CUPOOL_KEY
+};
+
+/// The keys that a file states, as opposed to those that have their default. Not part of a policy's value.
+class GivenKeys {
+ public:
+  void add(Key key) { keys_.set(static_cast<std::size_t>(key)); }
+  bool has(Key key) const { return keys_.test(static_cast<std::size_t>(key)); }
+  bool operator==(const GivenKeys&) const { return true; }
+
+ private:
+  std::bitset<128> keys_;
 };
 
 enum class ValueType : std::uint8_t {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policy/base/log.h"
+#include "policy/keys.h"
 #include "policy/value.h"
 
 /// The decoded policy file, version 1: plain values, as written. `policy/keys.def` says what each key means, its range and its
@@ -61,6 +62,7 @@ struct ClassRules {
   std::optional<Duration> max_hold;  ///< of borrowed units; none: as long as nobody of higher rank asks
   OnRevoke on_revoke = OnRevoke::idle;
   std::uint64_t weight = 1;  ///< share among borrowers of equal priority
+  GivenKeys given;
   bool operator==(const ClassRules&) const = default;
 };
 
@@ -80,6 +82,7 @@ struct JobRule {
   std::optional<Size> reserve;  ///< set aside for this job before it starts; raises its guarantee
   std::optional<Size> limit;    ///< lower than the class's
   Serve serve = Serve::pool;
+  GivenKeys given;
   bool operator==(const JobRule&) const = default;
 };
 
@@ -156,6 +159,7 @@ struct Policy {
   std::vector<DeviceRules> devices;
   ReportRules report;
   LogRules log;
+  GivenKeys given;
   bool operator==(const Policy&) const = default;
 };
 
