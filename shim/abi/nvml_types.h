@@ -6,7 +6,7 @@
 /// The part of NVML (libnvidia-ml.so.1) that monitors and frameworks use: types, values and the prototypes of the functions in
 /// shim/abi/nvml_points.def, with the ABI of exactly that exported name. C and C++; includes nothing of the vendor's.
 ///
-/// Sources: the layouts that nvidia-ml-py declares (checked against that package by tests/shim/abi where it is installed) and the
+/// Sources: the layouts that nvidia-ml-py declares (tests/shim/abi holds the sizes and version words that it sends) and the
 /// vendor's reference.
 
 #define NVML_VALUE_NOT_AVAILABLE (-1)
