@@ -105,9 +105,13 @@ struct HeapConfig {
   Granules capacity;       ///< length of the index space, at most kMaxCapacity
   Granules handle{16384};  ///< a power of two; 8 MiB of granules of 512 bytes
   Engine engine = Engine::tlsf;
-  bool slabs = true;                ///< serve small blocks from slabs; without, every block comes from the engine
-  std::uint64_t slack_share = 400;  ///< slabs may cost this part of what is live (1/400: a quarter of a point of utilisation)
-  Granules slab{4096};  ///< a power of two, at most 4096: 2 MiB of granules of 512 bytes; blocks under half of it are small
+  bool slabs = true;  ///< serve small blocks from slabs; without, every block comes from the engine
+  /// A power of two, at most 4096: 2 MiB of granules of 512 bytes. Blocks under half of it are small.
+  Granules slab{4096};
+  /// Slabs may cost this part of what is live: an eighth of a point of utilisation.
+  std::uint64_t slack_share = 800;
+  /// A size class gets slabs when so many blocks of it are live.
+  std::uint64_t first_slab_after = 32;
 };
 
 /// Errc::invalid_argument when the configuration makes no sense.

@@ -17,25 +17,45 @@ struct Gap {
 
 /// Searches one gap after another and keeps the best run.
 ///
-/// Along a gap the number of missing handles only falls when the run's left edge leaves an absent node and only rises when its
-/// right edge enters one, so it is enough to try runs that begin where a node begins or end where one ends.
+/// While a run slides along a gap, the number of handles it misses changes only where one of its edges passes the border of a node
+/// or, among absent granules, of a handle. So the best run has an edge at a border, or at the border of a handle beside one, or is
+/// the aligned run next to such a place.
 class Search {
  public:
   Search(const RunMap& map, const PlacementRequest& request) : map_(map), request_(request) {}
 
   void look_at(const Gap& gap) {
     if (gap.end - gap.start < request_.length) return;
+    NodeId last = gap.first;
     for (NodeId id = gap.first; id != kNoNode && map_[id].end() <= gap.end; id = map_[id].after) {
-      const Node& node = map_[id];
-      consider(gap, id, align_up(node.start(), request_.alignment));
-      if (node.end() - gap.start >= request_.length)
-        consider(gap, id, align_down(node.end() - request_.length, request_.alignment));
+      try_edge(gap, id, map_[id].start());
+      last = id;
     }
+    try_edge(gap, last, gap.end);
   }
 
   const std::optional<Placement>& best() const { return best_; }
 
  private:
+  void try_edge(const Gap& gap, NodeId near, Granules border) {
+    const Granules below = align_down(border, request_.handle);
+    const Granules above = align_up(border, request_.handle);
+    try_place(gap, near, border);
+    if (below != border) try_place(gap, near, below);
+    if (above != border) try_place(gap, near, above);
+  }
+
+  /// The runs that begin or end at a place, or where their alignment allows it next to it.
+  void try_place(const Gap& gap, NodeId near, Granules place) {
+    try_start(gap, near, place);
+    if (place >= request_.length) try_start(gap, near, place - request_.length);
+  }
+  void try_start(const Gap& gap, NodeId near, Granules start) {
+    const Granules below = align_down(start, request_.alignment);
+    consider(gap, near, below);
+    if (below != start) consider(gap, near, below + request_.alignment);
+  }
+
   /// `near` is a node of the gap not far from `start`.
   void consider(const Gap& gap, NodeId near, Granules start) {
     const Run run{start, request_.length};

@@ -24,6 +24,7 @@ SlabHeap::SlabHeap(std::unique_ptr<Heap> engine, const HeapConfig& config)
     : engine_(std::move(engine)),
       slab_length_(config.slab),
       slack_share_(config.slack_share),
+      first_slab_after_(config.first_slab_after),
       longest_region_(std::clamp(config.handle, config.slab, Granules{config.slab.count * 64})) {}
 
 std::uint64_t SlabHeap::slabs_of(const Region& region) const {
@@ -66,7 +67,7 @@ Result<Taken> SlabHeap::take_at(Run run) {
     trim();
     taken = engine_->take_at(run);
   }
-  if (taken) direct_ += run.length;
+  if (taken) count_direct(run.length, 1);
   return taken;
 }
 
@@ -81,14 +82,25 @@ Result<Done> SlabHeap::give_back(const Taken& taken) {
   if ((taken.mark & kSlabMark) != 0) return give_slot_back(taken);
   if (is_region(taken)) return fail(Errc::not_taken, "a run that slabs lie in");
   const Result<Done> done = engine_->give_back(taken);
-  if (done) direct_ -= taken.run.length;
+  if (done) count_direct(taken.run.length, -1);
   return done;
 }
 
 Result<Taken> SlabHeap::take_direct(Granules length, Granules alignment) {
   const Result<Taken> taken = engine_->take(length, alignment);
-  if (taken) direct_ += taken->run.length;
+  if (taken) count_direct(taken->run.length, 1);
   return taken;
+}
+
+void SlabHeap::count_direct(Granules length, int blocks) {
+  // Unsigned and modular: minus one is as good as plus one.
+  direct_ += Granules{length.count * static_cast<std::uint64_t>(blocks)};
+  if (is_small(length)) direct_of_class_[size_class_of(length)] += static_cast<std::uint32_t>(blocks);
+}
+
+bool SlabHeap::is_worth_a_slab(SizeClass size_class) const {
+  return open_slabs_[size_class] != 0 ||
+         direct_of_class_[size_class] >= std::max(first_slab_after_, slab_length_.count / slot_length(size_class).count);
 }
 
 Taken SlabHeap::take_slot(Slab& slab, Granules length) {
@@ -141,6 +153,7 @@ Slab* SlabHeap::slab_with_longer_slot(Granules length, Granules alignment) {
 }
 
 Slab* SlabHeap::open_slab(SizeClass size_class) {
+  if (!is_worth_a_slab(size_class)) return nullptr;
   const bool has_room = region_with_room() != regions_.end();
   if (!has_room && affordable_slack() < slab_length_.count) return nullptr;
   try {

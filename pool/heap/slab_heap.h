@@ -13,12 +13,15 @@
 
 namespace cupool::pool {
 
-/// Serves small blocks (under half a slab) from slabs, everything else from the engine below.
+/// Serves small blocks (under half a slab) from slabs where there are many of a size, everything else from the engine below.
 ///
 /// Slabs lie in *regions*, whole handles where that is affordable, so that a forgotten small block pins one handle, not one of
-/// everybody's. They must not cost utilisation: the granules in slabs that no block asked for (slack) stay below 1/slack_share of
-/// what is live when a slab is opened; a small block that would need one beyond that goes to the engine, which fits it exactly.
-/// So small programs have no slabs, and a large one with many small blocks has them for nearly all.
+/// everybody's. They must not cost utilisation, neither by slots that nobody uses nor by standing where a large block would fit:
+/// - a class gets its first slab when HeapConfig::first_slab_after blocks of it, and at least a slab full, lie in the engine;
+/// - a region is opened only while the granules in slabs that no block asked for (slack) stay below 1/HeapConfig::slack_share of
+///   what is live.
+/// Other small blocks go to the engine, which fits them exactly. So small programs have no slabs, and a large one has them for the
+/// sizes that it has many of (measured on traces: README).
 class SlabHeap final : public Heap {
  public:
   SlabHeap(std::unique_ptr<Heap> engine, const HeapConfig& config);
@@ -60,6 +63,8 @@ class SlabHeap final : public Heap {
 
   /// The lowest slab of the class with a free slot, opened if need be; null when none may or can be opened.
   Slab* slab_for(SizeClass size_class);
+  void count_direct(Granules length, int blocks);
+  bool is_worth_a_slab(SizeClass size_class) const;
   Slab* open_slab(SizeClass size_class);
   void return_slab(Slab& slab);
   Regions::iterator region_with_room();
@@ -75,15 +80,17 @@ class SlabHeap final : public Heap {
   std::unique_ptr<Heap> engine_;
   Granules slab_length_;
   std::uint64_t slack_share_;
+  std::uint64_t first_slab_after_;
   Granules longest_region_;
   Regions regions_;
   std::uint64_t room_from_ = 0;               // no region that starts below has room for a slab
   std::vector<std::unique_ptr<Slab>> slabs_;  // by id; null for ids not in use
   std::vector<SlabId> free_ids_;
   std::array<SlabQueue, kSizeClasses> queues_;
-  std::array<std::uint32_t, kSizeClasses> open_slabs_{};  // of a class
-  Granules direct_;                                       // blocks that the engine serves
-  Granules slots_;                                        // slots in use
+  std::array<std::uint32_t, kSizeClasses> open_slabs_{};       // of a class
+  std::array<std::uint32_t, kSizeClasses> direct_of_class_{};  // blocks of the engine that a slot could hold
+  Granules direct_;                                            // blocks that the engine serves
+  Granules slots_;                                             // slots in use
   std::uint64_t slot_blocks_ = 0;
   Granules slack_;  // of all slabs and of the parts of regions that are no slab
   std::uint64_t empty_ = 0;
