@@ -5,6 +5,7 @@
 
 #include "policy/names.h"
 #include "policy/problem.h"
+#include "policy/utf8.h"
 
 namespace cupool::policy {
 namespace {
@@ -50,7 +51,9 @@ Read<std::string> expand_report_path(std::string_view path, const ReportPathPart
       case 'q':
         break;
       default:
-        return refuse("unknown placeholder %" + printable(path.substr(i), 1) + "; known are " + std::string(kKnown));
+        return refuse("unknown placeholder %" +
+                      printable(path.substr(i, std::max<std::size_t>(first_code_point(path.substr(i)).length, 1))) +
+                      "; known are " + std::string(kKnown));
     }
     const std::size_t end = path.find('}', i);
     if (i + 1 == path.size() || path[i + 1] != '{' || end == std::string_view::npos)
