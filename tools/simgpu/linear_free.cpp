@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simgpu/linear_free.h"
+
+#include "tools/simgpu/context.h"
+#include "tools/simgpu/execution.h"
+#include "tools/simgpu/memory.h"
+
+namespace cupool::simgpu {
+namespace {
+
+std::shared_ptr<Context> context_with_id(std::uint64_t id) {
+  for (auto& context : contexts().all()) {
+    if (context->id() == id) return context;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CUresult free_device_memory(Context& current, CUdeviceptr address) {
+  if (address == 0) return CUDA_SUCCESS;
+  const auto block = memory().find(address);
+  if (!block || block->base != address) return CUDA_ERROR_INVALID_VALUE;
+  if (block->kind != MemoryKind::linear && block->kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;
+  // What may still be using the memory runs in the context that owns it, or in the one that frees it.
+  if (const CUresult code = wait_idle(current); code != CUDA_SUCCESS) return code;
+  if (const auto owner = context_with_id(block->context); owner != nullptr && owner.get() != &current) wait_idle(*owner);
+  return memory().release(address, [&](const Block& found) { return found.buffer_id == block->buffer_id; });
+}
+
+}  // namespace cupool::simgpu
