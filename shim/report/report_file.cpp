@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/report/report_path.h"
+#include "shim/report/report_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,16 +12,6 @@
 
 namespace cupool::report {
 namespace {
-
-std::string without_slashes(std::string text) {
-  std::replace(text.begin(), text.end(), '/', '_');
-  return text;
-}
-
-ExpandedName bad_name(std::string_view pattern, std::size_t at, const std::string& what) {
-  return {"", "report name \"" + std::string(pattern) + "\", character " + std::to_string(at + 1) + ": " + what +
-                  "; write %c (command), %p (process), %r (run), %h (host), %s (state directory), %q{VAR} or %%"};
-}
 
 /// Creates `path` with all of `content`, refusing to replace: EEXIST when it is there.
 int create_whole(const std::string& path, std::string_view content) {
@@ -53,62 +43,6 @@ std::string with_suffix(const std::string& path, const std::string& suffix) {
 }
 
 }  // namespace
-
-ExpandedName expand_name(std::string_view pattern, const NameFacts& facts) {
-  std::string path;
-  for (std::size_t at = 0; at < pattern.size(); ++at) {
-    if (pattern[at] != '%') {
-      path += pattern[at];
-      continue;
-    }
-    const std::size_t start = at++;
-    if (at == pattern.size()) return bad_name(pattern, start, "a lone % at the end");
-    switch (pattern[at]) {
-      case '%':
-        path += '%';
-        break;
-      case 'c':
-        path += without_slashes(facts.command);
-        break;
-      case 'p':
-        path += std::to_string(facts.pid);
-        break;
-      case 'r':
-        path += without_slashes(facts.run);
-        break;
-      case 'h':
-        path += without_slashes(facts.host);
-        break;
-      case 's':
-        path += facts.state_directory;
-        break;
-      case 'q': {
-        const std::size_t end = pattern.find('}', at);
-        if (at + 1 >= pattern.size() || pattern[at + 1] != '{' || end == std::string_view::npos || end == at + 2) {
-          return bad_name(pattern, start, "%q needs the name of a variable in braces");
-        }
-        const std::string name(pattern.substr(at + 2, end - at - 2));
-        const std::optional<std::string> value = facts.variable ? facts.variable(name) : std::nullopt;
-        if (!value) return bad_name(pattern, start, "the variable " + name + " is not set");
-        path += without_slashes(*value);
-        at = end;
-        break;
-      }
-      default:
-        return bad_name(pattern, start, std::string("%") + pattern[at] + " stands for nothing");
-    }
-  }
-  if (path.empty()) return bad_name(pattern, 0, "the name is empty");
-  return {path, ""};
-}
-
-std::string state_directory(const std::function<std::optional<std::string>(const std::string&)>& variable) {
-  const std::optional<std::string> state = variable("XDG_STATE_HOME");
-  if (state && state->starts_with('/')) return *state;
-  const std::optional<std::string> home = variable("HOME");
-  if (home && home->starts_with('/')) return *home + "/.local/state";
-  return "/tmp/cupool-" + std::to_string(getuid());
-}
 
 Result<std::string> write_new_file(const std::string& path, std::string_view content, std::uint32_t pid) {
   std::error_code ignored;  // a folder that cannot be made shows when the file is created
