@@ -16,15 +16,15 @@ struct Device;
 
 /// What one process tells another by value about a piece of memory: the content of CUipcMemHandle and CUmemPoolPtrExportData.
 struct SharedRange {
-  std::uint64_t magic = 0;
-  std::uint64_t handle = 0;  ///< on the server
-  std::uint64_t nonce = 0;   ///< without which the server does not open it
-  std::uint64_t offset = 0;
-  std::uint64_t size = 0;
-  std::uint64_t block = 0;  ///< tells a new block at an old address from the old one
-  std::uint64_t pool = 0;   ///< server handle of the pool, or 0
-  std::int32_t process = 0;
-  std::uint32_t reserved = 0;
+  std::uint64_t magic;
+  std::uint64_t handle;  ///< on the server
+  std::uint64_t nonce;   ///< without which the server does not open it
+  std::uint64_t offset;
+  std::uint64_t size;
+  std::uint64_t block;  ///< tells a new block at an old address from the old one
+  std::uint64_t pool;   ///< server handle of the pool, or 0
+  std::int32_t process;
+  std::uint32_t reserved;
 };
 static_assert(sizeof(SharedRange) == CU_IPC_HANDLE_SIZE);
 

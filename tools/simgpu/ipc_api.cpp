@@ -18,7 +18,7 @@ CUresult get_handle(CUipcMemHandle* out, CUdeviceptr address) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto block = memory().find(address);
   if (!block || block->kind != MemoryKind::linear) return CUDA_ERROR_INVALID_VALUE;
-  SharedRange range;
+  SharedRange range{};
   range.magic = kIpcMagic;
   range.handle = block->physical->handle();
   range.nonce = publish(*block->physical);
@@ -32,7 +32,7 @@ CUresult get_handle(CUipcMemHandle* out, CUdeviceptr address) {
 
 // An opened block is listed at its address; opening it again counts and answers with the same address.
 CUresult open_handle(Call& call, CUdeviceptr* out, const CUipcMemHandle& handle, unsigned flags) {
-  SharedRange range;
+  SharedRange range{};
   std::memcpy(&range, &handle, sizeof range);
   if (out == nullptr || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || range.magic != kIpcMagic) return CUDA_ERROR_INVALID_VALUE;
   if (range.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;  // a process cannot open its own

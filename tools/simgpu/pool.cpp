@@ -87,7 +87,7 @@ CUresult MemoryPool::grow(std::uint64_t bytes) {
     const auto purpose = !on_host_                                                 ? protocol::Purpose::pool
                          : properties_.allocType == CU_MEM_ALLOCATION_TYPE_MANAGED ? protocol::Purpose::managed
                                                                                    : protocol::Purpose::host;
-    const std::uint32_t flags = properties_.handleTypes != CU_MEM_HANDLE_TYPE_NONE ? protocol::kShareable : 0;
+    const std::uint32_t flags = properties_.handleTypes != CU_MEM_HANDLE_TYPE_NONE ? std::uint32_t{protocol::kShareable} : 0U;
     auto physical = Physical::create(gpu_, size, purpose, flags, 0, error);
     if (physical != nullptr) return map_segment(std::move(physical), size);
     if (error != CUDA_ERROR_OUT_OF_MEMORY) return error;

@@ -91,7 +91,7 @@ CUresult export_pointer(CUdeviceptr address, CUmemPoolPtrExportData& out) {
   }
   std::shared_ptr<Physical> token;
   if (const CUresult code = block->pool->share(token); code != CUDA_SUCCESS) return code;
-  SharedRange range;
+  SharedRange range{};
   range.magic = kPoolMagic;
   range.handle = block->physical->handle();
   range.nonce = publish(*block->physical);
@@ -105,7 +105,7 @@ CUresult export_pointer(CUdeviceptr address, CUmemPoolPtrExportData& out) {
 }
 
 CUresult import_pointer(const std::shared_ptr<MemoryPool>& pool, const CUmemPoolPtrExportData& data, CUdeviceptr& out) {
-  SharedRange range;
+  SharedRange range{};
   std::memcpy(&range, &data, sizeof range);
   if (range.magic != kPoolMagic || !pool->is_imported() || range.pool != pool->token()) return CUDA_ERROR_INVALID_VALUE;
   Device* device = driver().device_of_gpu(pool->gpu());

@@ -88,7 +88,7 @@ CUresult VirtualMemory::create(std::uint64_t size, const CUmemAllocationProp& wa
   if (size == 0 || size % kDevicePage != 0) return CUDA_ERROR_INVALID_VALUE;
   CUmemAllocationProp granted = wanted;
   granted.allocFlags.compressionType = 0;  // a wish; whoever needs to know asks for the properties
-  const std::uint32_t flags = wanted.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE ? protocol::kShareable : 0;
+  const std::uint32_t flags = wanted.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE ? std::uint32_t{protocol::kShareable} : 0U;
   const auto purpose = is_host_location(wanted.location.type) ? protocol::Purpose::host : protocol::Purpose::physical;
   CUresult error = CUDA_SUCCESS;
   auto physical = Physical::create(gpu, size, purpose, flags, packed(granted, gpu), error);
