@@ -6,7 +6,6 @@
 #include "tools/simgpu/driver.h"
 #include "tools/simgpu/entry.h"
 #include "tools/simgpu/execution.h"
-#include "tools/simgpu/pool.h"
 
 using namespace cupool::simgpu;
 
@@ -89,12 +88,6 @@ bool may_limit(const Context& context, CUlimit limit, std::size_t& value) {
     default:
       return false;
   }
-}
-
-CUresult synchronise(Context& context) {
-  const CUresult code = wait_idle(context);
-  if (code == CUDA_SUCCESS) release_idle_pool_memory();
-  return code;
 }
 
 bool is_known_limit(CUlimit limit) {
@@ -214,8 +207,7 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
 }
 
 CUresult cuCtxSynchronize(void) {
-  return enter(EntryId::cuCtxSynchronize, Needs::context | Needs::uncaptured,
-               [&](Call& call) { return synchronise(*call.context); });
+  return enter(EntryId::cuCtxSynchronize, Needs::context | Needs::uncaptured, [&](Call& call) { return wait_idle(*call.context); });
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
@@ -225,7 +217,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
         const std::shared_ptr<Context> named = Context::from_handle(handle);
         Context* context = handle == nullptr ? call.context : named.get();
         if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-        return synchronise(*context);
+        return wait_idle(*context);
       },
       handle);
 }
