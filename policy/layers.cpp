@@ -140,7 +140,10 @@ JobTerms tighten(const JobTerms& bound, const JobTerms& wanted, const std::strin
   rules.guarantee = std::min(rules.guarantee, rules.limit);
   job.reserve = std::min(job.reserve, rules.guarantee);
   job.serve = wanted.serve;
-  if (clips.size() == clips_before) job.class_index = wanted.class_index;
+  if (clips.size() == clips_before) {
+    job.class_index = wanted.class_index;
+    rules.name = wish.name;
+  }
   return job;
 }
 
@@ -175,6 +178,7 @@ Composed compose(const Layers& layers, const Identity& identity, const DeviceFac
     composed.job = tighten(composed.job, wanted, layers.governing.name, layers.own->name, unit, composed.clips);
     // Its classes are not the pool's: the values are taken over, the class stays.
     composed.job.class_index = class_before;
+    composed.job.rules.name = composed.terms.classes[class_before].name;
   }
   return composed;
 }

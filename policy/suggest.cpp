@@ -44,7 +44,10 @@ std::optional<std::string_view> nearest(std::string_view word, const std::vector
   if (word.size() > kLongest) return best;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongest) continue;
-    const std::size_t found = distance(word, candidate);
+    // A beginning of three letters or more ("warn") is as near as one wrong letter.
+    const std::size_t found = word.size() >= 3 && candidate.starts_with(word)
+                                  ? std::min<std::size_t>(1, candidate.size() - word.size())
+                                  : distance(word, candidate);
     const std::size_t tolerated = std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
     if (found <= tolerated && found < best_distance && found < candidate.size()) {
       best = candidate;

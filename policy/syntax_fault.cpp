@@ -36,6 +36,19 @@ Stretch word_around(std::string_view text, std::size_t offset) {
   return word;
 }
 
+/// The string whose closing quote stands at `close`: the reader stops there, not where the string begins.
+Stretch whole_string(std::string_view text, std::size_t close) {
+  std::size_t begin = close;
+  while (begin > 0) {
+    --begin;
+    if (text[begin] != '"') continue;
+    std::size_t backslashes = 0;
+    while (backslashes < begin && text[begin - 1 - backslashes] == '\\') ++backslashes;
+    if (backslashes % 2 == 0) break;
+  }
+  return {begin, close + 1};
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -88,22 +101,24 @@ SyntaxFault at_byte(std::string_view text, std::size_t offset, std::string_view 
   if (found == '}' || found == ']') {
     if (previous == ',') return {here, "the comma before this bracket is one too many"};
     if (offset > 0 && text[offset - 1] == '.') return {here, "digits are missing behind the decimal point"};
-    if (contains(reason, "expected '}'")) return {here, "a } is missing before this"};
-    if (contains(reason, "expected ']'")) return {here, "a ] is missing before this"};
+    if (contains(reason, "; expected '}'")) return {here, "a } is missing before this"};
+    if (contains(reason, "; expected ']'")) return {here, "a ] is missing before this"};
     return {here, "a value is missing before this"};
   }
   if (found == ',') return {here, previous == ':' ? "a value is missing before this" : "this comma is one too many"};
-  if (contains(reason, "object separator")) return {here, "a colon is missing between the name and its value"};
+  if (contains(reason, "object separator"))
+    return {found == '"' ? whole_string(text, offset) : here, "a colon is missing between the name and its value"};
   if (is_word(found) || found == '-' || found == '+' || found == '.') {
     const Stretch word = word_around(text, offset);
     // A second number right behind a first one is a leading zero or the like, not a missing comma.
     const bool is_apart = word.begin == offset;
-    if (is_apart && (contains(reason, "expected ']'") || contains(reason, "expected '}'")))
+    if (is_apart && (contains(reason, "; expected ']'") || contains(reason, "; expected '}'")))
       return {here, "a comma is missing before this"};
     return at_word(text, word, name_expected);
   }
   if (name_expected) return {here, "a name in double quotes is missing here"};
-  if (found == '"' || found == '{' || found == '[') return {here, "a comma is missing before this"};
+  if (found == '"') return {whole_string(text, offset), "a comma is missing before this"};
+  if (found == '{' || found == '[') return {here, "a comma is missing before this"};
   return {here, std::string("\"") + printable(text.substr(offset, 1)) +
                     "\" is not expected here; a value, a comma or a bracket is missing"};
 }

@@ -2,7 +2,6 @@
 #include "pool/arena.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <new>
 
@@ -14,9 +13,12 @@ namespace {
 /// Holes tried in passing that other streams' work may still be using, before the slow path looks at all of them.
 constexpr std::size_t kQuickTries = 4;
 
-/// Identities are handed to arenas in lots, so that a take does not touch a line that all arenas share.
-constexpr std::uint64_t kIdentityLot = 4096;
-std::atomic<std::uint64_t> g_next_identity{1};
+/// Blocks may be aligned to this at most: what the range itself is aligned to.
+Bytes range_alignment(const ArenaConfig& config) {
+  return Bytes{std::max(config.shape.handle.count, std::bit_floor(config.shape.unit.count))};
+}
+
+}  // namespace
 
 Result<Done> check(const ArenaConfig& config) {
   if (!config.shape.is_valid()) return fail(Errc::invalid_argument, "the unit is not a multiple of the handle");
@@ -31,13 +33,6 @@ Result<Done> check(const ArenaConfig& config) {
   }
   return Done{};
 }
-
-/// Blocks may be aligned to this at most: what the range itself is aligned to.
-Bytes range_alignment(const ArenaConfig& config) {
-  return Bytes{std::max(config.shape.handle.count, std::bit_floor(config.shape.unit.count))};
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Arena>> Arena::create(const ArenaConfig& config, Backing& backing, UnitSource& units,
                                              Completions* completions) {
@@ -115,13 +110,9 @@ std::optional<Taken> Arena::take_hole(const Need& need, std::size_t tries) {
 }
 
 Granted<Block> Arena::commit(const Need& need, const Taken& taken) {
-  if (next_identity_ == last_identity_) {
-    next_identity_ = g_next_identity.fetch_add(kIdentityLot, std::memory_order_relaxed);
-    last_identity_ = next_identity_ + kIdentityLot;
-  }
   const Bytes given = kGranule * taken.run.length.count;
-  const Block block{
-      base_ + kGranule * taken.run.start.count, need.asked, given, BlockIdentity{next_identity_}, config_.device, need.call_site};
+  const Block block{base_ + kGranule * taken.run.start.count, need.asked,     given,
+                    BlockIdentity{identities_.next()},        config_.device, need.call_site};
   if (!records_.insert(AddressMap::Record{block, taken.mark})) {
     static_cast<void>(heap_->give_back(taken));
     return refuse(need, Errc::no_memory, Rule::host_memory);
@@ -133,7 +124,6 @@ Granted<Block> Arena::commit(const Need& need, const Taken& taken) {
     static_cast<void>(heap_->give_back(taken));
     return refuse(need, Errc::no_memory, Rule::host_memory);
   }
-  ++next_identity_;
   handles_.touch(taken.run.start.count / granules_per_handle_, (taken.run.end().count - 1) / granules_per_handle_);
   live_ += given;
   live_asked_ += need.asked;

@@ -13,6 +13,7 @@
 #include "pool/deferred_free.h"
 #include "pool/handle_table.h"
 #include "pool/heap/heap.h"
+#include "pool/identity.h"
 #include "pool/lock_rank.h"
 #include "pool/map_job.h"
 #include "pool/request.h"
@@ -33,6 +34,9 @@ struct ArenaConfig {
   Engine engine = Engine::tlsf;
   bool slabs = true;
 };
+
+/// Errc::invalid_argument, with the reason, when such an arena cannot be.
+Result<Done> check(const ArenaConfig& config);
 
 /// What a free did.
 struct Freed {
@@ -196,8 +200,7 @@ class Arena {
   std::uint64_t calls_under_way_ CUPOOL_GUARDED_BY(mutex_) = 0;
   bool reclaiming_ CUPOOL_GUARDED_BY(mutex_) = false;  ///< one thread at a time asks about completion
   bool dropped_ CUPOOL_GUARDED_BY(mutex_) = false;
-  std::uint64_t next_identity_ CUPOOL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t last_identity_ CUPOOL_GUARDED_BY(mutex_) = 0;
+  IdentitySource identities_ CUPOOL_GUARDED_BY(mutex_);
   Bytes live_ CUPOOL_GUARDED_BY(mutex_){};
   Bytes live_asked_ CUPOOL_GUARDED_BY(mutex_){};
   Bytes peak_live_ CUPOOL_GUARDED_BY(mutex_){};

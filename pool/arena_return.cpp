@@ -245,6 +245,10 @@ void Arena::forget_everything() {
   loose_.clear();
   live_ = live_asked_ = Bytes{0};
   account_.released(account_.created());
+  // Dropped arenas may stay for as long as the process: without what they knew.
+  if (auto empty = make_heap(HeapConfig{.capacity = Granules{granules_per_handle_}, .handle = Granules{granules_per_handle_}})) {
+    heap_ = std::move(*empty);
+  }
 }
 
 void Arena::drop() {

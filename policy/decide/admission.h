@@ -13,7 +13,7 @@ struct Arrival {
   Standing standing;
   std::uint64_t ticket = 0;       ///< from the same counter as requests
   std::uint64_t passed_over = 0;  ///< how many arrivals with a larger ticket were admitted meanwhile
-  Instant since;
+  Instant since{};
   Instant deadline = kNever;
   Patience patience = Patience::may_wait;
 };

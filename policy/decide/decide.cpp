@@ -55,19 +55,24 @@ class Judge {
 
  private:
   struct Call {
-    Tier tier;
+    Caller caller;
     std::int64_t shortage;  ///< units that have to come back before the request fits
     std::int64_t callable;  ///< units that can be called back for it, after those before it
     /// A guarantee takes what it can get; a borrower disturbs nobody unless that will satisfy it.
-    std::int64_t called() const { return tier == Tier::guarantee || callable >= shortage ? std::min(shortage, callable) : 0; }
+    std::int64_t called() const {
+      return caller.tier == Tier::guarantee || callable >= shortage ? std::min(shortage, callable) : 0;
+    }
   };
 
   Call call_for(const Request& request) const;
   void serve_in_thought(const Request& ahead);
   std::optional<Rule> never() const;
-  Rule grant_rule(std::int64_t usable) const;
-  Rule obstacle(const Call& call, std::int64_t usable_alone) const;
-  Ending ending(const Verdict& verdict) const;
+  Rule grant_rule() const;
+  Rule obstacle(const Call& call, bool fits_alone) const;
+  /// Why this request, not fitting now, may not go on waiting.
+  Ending ending(const Request& request) const;
+  bool fits(const Request& request) const;
+  bool spares_those_ahead() const;
   void note_figures(Figures& figures) const;
 
   const Rules& rules_;
@@ -77,6 +82,7 @@ class Judge {
   Instant now_;
   Zones zones_;
   Victims victims_;
+  bool others_took_ = false;     ///< a request ahead, of a class that is not critical, has taken its units in thought
   std::int64_t spoken_for_ = 0;  ///< units called back by those before it
   std::int64_t returning_ = 0;   ///< of these, what is left when they have been served; negative by what they will still lack
 };
@@ -84,27 +90,33 @@ class Judge {
 Judge::Call Judge::call_for(const Request& request) const {
   const std::int64_t asked = signed_units(request.units);
   const Standing& standing = account_.jobs[request.job].standing;
-  const bool within = zones_.held(request.job) + asked <= signed_units(standing.guarantee);
-  Call call{within ? Tier::guarantee : Tier::borrow, asked - zones_.beside_reserves(request.job) - returning_, 0};
+  const bool within = zones_.due(request.job) + asked <= signed_units(standing.guarantee);
+  const Caller caller{request.job, within ? Tier::guarantee : Tier::borrow, zones_.uses_reserve(request.job, asked)};
+  Call call{caller, zones_.lacking(request.job, asked) - returning_, 0};
   // Units that come back help against too few free ones, not against a limit or against others' guarantees.
   if (call.shortage > 0 && asked <= zones_.allowance(request.job))
-    call.callable = std::max<std::int64_t>(0, victims_.callable_for({request.job, call.tier}) - spoken_for_);
+    call.callable = std::max<std::int64_t>(0, victims_.callable_for(caller) - spoken_for_);
   return call;
 }
 
 void Judge::serve_in_thought(const Request& ahead) {
   const std::int64_t asked = signed_units(ahead.units);
-  const std::int64_t usable = zones_.usable(ahead.job);
-  if (asked <= usable) return zones_.take(ahead.job, asked);
+  if (fits(ahead)) {
+    zones_.take(ahead.job, asked);
+    others_took_ |= !account_.jobs[ahead.job].standing.critical;
+    return;
+  }
+  if (ending(ahead) != Ending::none) return;  // it will be refused, and keeps nothing until then
   const Call call = call_for(ahead);
-  const bool keeps = call.tier == Tier::guarantee || call.called() > 0 || ahead.passed_over >= rules_.bypass;
+  const bool keeps = call.caller.tier == Tier::guarantee || call.called() > 0 || ahead.passed_over >= rules_.bypass;
   if (!keeps) return;
-  const std::int64_t kept = std::max<std::int64_t>(0, usable);
+  const std::int64_t kept = std::clamp<std::int64_t>(zones_.usable(ahead.job), 0, asked);
   if (call.called() > 0) {
     spoken_for_ += call.called();
     returning_ += call.called() - (asked - kept);
   }
   zones_.take(ahead.job, kept);
+  zones_.claim(ahead.job, asked - kept);
 }
 
 std::optional<Rule> Judge::never() const {
@@ -115,27 +127,43 @@ std::optional<Rule> Judge::never() const {
   return std::nullopt;
 }
 
-Rule Judge::grant_rule(std::int64_t usable) const {
+Rule Judge::grant_rule() const {
   if (tier_of(job_, request_.units) == Tier::guarantee) return Rule::guarantee;
-  const bool needs_reserve = job_.standing.critical && signed_units(request_.units) > usable - zones_.kept_critical();
+  const bool needs_reserve =
+      job_.standing.critical && signed_units(request_.units) > zones_.usable(request_.job) - zones_.kept_critical();
   return needs_reserve ? Rule::critical_reserve : Rule::borrow;
 }
 
-Rule Judge::obstacle(const Call& call, std::int64_t usable_alone) const {
+Rule Judge::obstacle(const Call& call, bool fits_alone) const {
   const std::int64_t asked = signed_units(request_.units);
   if (call.called() > 0) return Rule::called_back;
-  if (asked <= usable_alone) return Rule::turn;
+  if (fits_alone) return Rule::turn;
   const Zones alone(rules_, account_);
   if (asked > alone.free()) return asked <= alone.free() + signed_units(account_.draining) ? Rule::draining : Rule::pool_full;
   if (asked > alone.allowance(request_.job)) return Rule::promised;
   return asked <= alone.free() - alone.kept_reserved(request_.job) ? Rule::critical_reserve : Rule::reservations;
 }
 
-Ending Judge::ending(const Verdict& verdict) const {
-  const bool guaranteed = tier_of(job_, request_.units) == Tier::guarantee;
-  if (job_.standing.on_full == OnFull::deny && !guaranteed) return Ending::on_full;
-  if (request_.patience == Patience::cannot_wait) return Ending::cannot_wait;
-  return verdict.until <= now_ ? Ending::deadline : Ending::none;
+Ending Judge::ending(const Request& request) const {
+  const JobAccount& job = account_.jobs[request.job];
+  const bool guaranteed = tier_of(job, request.units) == Tier::guarantee;
+  if (job.standing.on_full == OnFull::deny && !guaranteed) return Ending::on_full;
+  if (request.patience == Patience::cannot_wait) return Ending::cannot_wait;
+  return wait_ends(request, job.standing) <= now_ ? Ending::deadline : Ending::none;
+}
+
+bool Judge::fits(const Request& request) const {
+  const std::int64_t asked = signed_units(request.units);
+  return asked <= zones_.allowance(request.job) && zones_.lacking(request.job, asked) <= 0;
+}
+
+bool Judge::spares_those_ahead() const {
+  if (!job_.standing.critical || !others_took_) return true;
+  // A guarantee of a critical class may be served out of what is kept for critical classes. If it were served before those ahead
+  // have taken their units, they would miss what then still has to be kept.
+  Zones served = zones_;
+  served.take(request_.job, signed_units(request_.units));
+  return served.free() >= served.kept_critical() + served.kept_reserved();
 }
 
 void Judge::note_figures(Figures& figures) const {
@@ -168,27 +196,27 @@ Verdict Judge::run(std::span<Revocation> out) {
     verdict.ending = Ending::by_rule;
     return verdict;
   }
-  const std::int64_t usable_alone = zones_.usable(request_.job), free_alone = zones_.free();
+  const bool fits_alone = fits(request_);
+  const std::int64_t free_alone = zones_.free();
   const Queue queue(rules_, account_, request_);
   for (std::uint32_t place = 0; place < queue.count(); ++place) serve_in_thought(queue[place]);
   verdict.rank = queue.count();
   verdict.figures.ahead = units_or_none(free_alone - zones_.free());
-  const std::int64_t usable = zones_.usable(request_.job);
-  if (asked <= usable) {
+  if (fits(request_) && spares_those_ahead()) {
     verdict.outcome = Outcome::grant;
     verdict.granted = request_.units;
-    verdict.rule = grant_rule(usable);
+    verdict.rule = grant_rule();
     return verdict;
   }
   const Call call = call_for(request_);
-  verdict.rule = obstacle(call, usable_alone);
+  verdict.rule = obstacle(call, fits_alone);
   verdict.until = wait_ends(request_, job_.standing);
-  verdict.ending = ending(verdict);
+  verdict.ending = ending(request_);
   if (verdict.ending != Ending::none) return verdict;
   verdict.outcome = Outcome::wait;
   if (call.called() > 0) {
     verdict.figures.called_back = units_or_none(call.called());
-    verdict.revocations = victims_.call_back({request_.job, call.tier}, spoken_for_, call.called(), request_.ticket, out);
+    verdict.revocations = victims_.call_back(call.caller, spoken_for_, call.called(), request_.ticket, out);
   }
   return verdict;
 }

@@ -31,9 +31,10 @@
 ///     where the class level rises by one for each `aging` times that the request was passed over.
 ///  4. *What a request may take* of the free units: not the idle part of others' reservations; not, unless its class is critical,
 ///  what is
-///     left of the critical reserve (critical borrowing uses the reserve up first); and, if its job cannot give back on demand
-///     (OnRevoke::idle) and it borrows, nothing that would leave the guarantees of all live jobs uncovered by free and revocable
-///     units. The static zone bounds the sum of guarantees at admission; whatever of it is not in use is lent under these rules.
+///     left of the critical reserve (critical borrowing uses the reserve up first; a critical request within its guarantee may be
+///     served out of it, the guaranteed part of a larger one may not); and, if its job cannot give back on demand (OnRevoke::idle)
+///     and it borrows, nothing that would leave the guarantees of all live jobs uncovered by free and revocable units. The static
+///     zone bounds the sum of guarantees at admission; whatever of it is not in use is lent under these rules.
 ///  5. *The queue.* Requests of better rank are served first in thought: one that fits takes its units; one that does not, keeps
 ///  what
 ///     it could use already if it is within its guarantee, or is owed revoked units, or was passed over Rules::bypass times. Any
@@ -52,8 +53,8 @@
 ///  full.
 ///  - Nobody starves: with `aging` > 0, at most levels x aging + (live requests - 1) + bypass requests of its own tier that came
 ///  later take
-///    units that a waiter could have used. Borrowers may starve behind continuous guaranteed demand: that is what a guarantee
-///    means, and their deadline ends it. Arrival order: at most `bypass`.
+///    units that a waiter could have used (a critical guarantee served out of the reserve excepted). Borrowers may starve behind
+///    continuous guaranteed demand: that is what a guarantee means, and their deadline ends it. Arrival order: at most `bypass`.
 ///  - One more free unit never makes a verdict worse, unless it is the very unit with which a better ranked waiter is now served:
 ///  reading
 ///    verdicts in rank order, the first that differs is better.

@@ -109,7 +109,7 @@ std::int64_t Victims::callable_for(const Caller& caller) const {
     if (!yields(job, caller)) continue;
     (jobs_[job].standing.critical ? critical : plain) += revocable(job);
   }
-  return plain + (jobs_[caller.job].standing.critical ? critical : std::min(critical, critical_surplus_));
+  return plain + (caller.uses_reserve ? critical : std::min(critical, critical_surplus_));
 }
 
 std::uint32_t Victims::call_back(const Caller& caller, std::int64_t spoken_for, std::int64_t units, std::uint64_t ticket,
@@ -131,7 +131,7 @@ std::uint32_t Victims::call_back(const Caller& caller, std::int64_t spoken_for, 
   const auto by_turn = [](const Victim& a, const Victim& b) { return std::tuple(a.turn(), a.job) < std::tuple(b.turn(), b.job); };
   std::sort(victims.begin(), victims.begin() + static_cast<std::ptrdiff_t>(count), by_turn);
 
-  std::int64_t of_critical = jobs_[caller.job].standing.critical ? std::numeric_limits<std::int64_t>::max() : critical_surplus_;
+  std::int64_t of_critical = caller.uses_reserve ? std::numeric_limits<std::int64_t>::max() : critical_surplus_;
   std::int64_t before_us = spoken_for, all = spoken_for + units;
   std::uint32_t written = 0;
   for (std::span<const Victim> rest(victims.data(), count); !rest.empty() && all > 0;) {

@@ -16,6 +16,8 @@ namespace cupool::policy {
 struct Caller {
   std::uint32_t job = 0;
   Tier tier = Tier::borrow;
+  /// Whether what critical classes give back is all its gain, though it only fills the reserve.
+  bool uses_reserve = false;
 };
 
 class Victims {

@@ -19,6 +19,7 @@ Zones::Zones(const Rules& rules, const Account& account)
       set_aside_(signed_units(account.set_aside)) {
   for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
     held_[job] = signed_units(jobs_[job].held);
+    claimed_[job] = 0;
     guaranteed_ += signed_units(jobs_[job].standing.guarantee);
     free_ -= held_[job];
     add(job, 1);
@@ -46,6 +47,11 @@ void Zones::take(std::uint32_t job, std::int64_t units) {
   add(job, 1);
 }
 
+void Zones::claim(std::uint32_t job, std::int64_t units) {
+  claimed_[job] += units;
+  if (jobs_[job].standing.on_revoke == OnRevoke::idle) claimed_for_good_ += units;
+}
+
 void Zones::promise(std::int64_t guarantee, std::int64_t reserve) {
   guaranteed_ += guarantee;
   promised_idle_ += guarantee;
@@ -65,11 +71,11 @@ std::int64_t Zones::kept_critical_when_all_is_called_back() const {
 }
 
 std::int64_t Zones::kept_reserved(std::uint32_t job) const {
-  return set_aside_ + reserved_idle_ - above_zero(signed_units(jobs_[job].standing.reserve) - held_[job]);
+  return kept_reserved() - above_zero(signed_units(jobs_[job].standing.reserve) - held_[job]);
 }
 
 std::int64_t Zones::coverable() const {
-  return free_ + revocable_ - kept_critical_when_all_is_called_back() - promised_idle_ - set_aside_;
+  return free_ + revocable_ - kept_critical_when_all_is_called_back() - promised_idle_ - set_aside_ - claimed_for_good_;
 }
 
 std::int64_t Zones::beside_reserves(std::uint32_t job) const {
@@ -78,13 +84,28 @@ std::int64_t Zones::beside_reserves(std::uint32_t job) const {
 
 std::int64_t Zones::allowance(std::uint32_t job) const {
   const Standing& standing = jobs_[job].standing;
-  const std::int64_t up_to_limit = signed_units(standing.limit) - held_[job];
+  const std::int64_t due = held_[job] + claimed_[job];
+  const std::int64_t up_to_limit = signed_units(standing.limit) - due;
   if (standing.on_revoke == OnRevoke::park) return up_to_limit;
   // What this job borrows cannot be called back: all guarantees must stay covered without it. Borrowing by a critical class comes
   // out of the reserve first, which covers no guarantee.
-  const std::int64_t own_guarantee = above_zero(signed_units(standing.guarantee) - held_[job]);
+  const std::int64_t own_guarantee = above_zero(signed_units(standing.guarantee) - due);
   const std::int64_t room = coverable() + (standing.critical ? kept_critical_when_all_is_called_back() : 0);
   return std::min(up_to_limit, own_guarantee + above_zero(room));
+}
+
+bool Zones::uses_reserve(std::uint32_t job, std::int64_t units) const {
+  const std::int64_t within = above_zero(signed_units(jobs_[job].standing.guarantee) - held_[job]);
+  return jobs_[job].standing.critical && (within == 0 || units <= within);
+}
+
+std::int64_t Zones::lacking(std::uint32_t job, std::int64_t units) const {
+  const std::int64_t there = beside_reserves(job);
+  if (!jobs_[job].standing.critical || uses_reserve(job, units)) return units - there;
+  // Otherwise the guaranteed part would eat the reserve without using it up, and those of other classes before it would miss its
+  // units.
+  const std::int64_t within = signed_units(jobs_[job].standing.guarantee) - held_[job];
+  return std::max(units - there, within + kept_critical() - there);
 }
 
 std::int64_t Zones::usable(std::uint32_t job) const {

@@ -65,6 +65,11 @@ class Recorder {
   void name_entry(std::uint32_t entry, std::string_view name);
   /// One finished call that began at `start_ticks`.
   void called(std::uint32_t entry, std::uint64_t start_ticks, bool succeeded);
+  /// One call of which only the number is wanted: a single addition, for launches and copies.
+  void counted(std::uint32_t entry) {
+    ProcessRecord* record = record_.load(std::memory_order_acquire);
+    if (record != nullptr && entry < kMaxEntries) record->entries[entry].calls.fetch_add(1, std::memory_order_relaxed);
+  }
 
   /// Announces a device; devices are numbered by the caller from 0, numbers at or above kMaxDevices are ignored.
   void add_device(std::uint32_t device, const DeviceFacts& facts);

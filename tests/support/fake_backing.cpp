@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/fake_backing.h"
 
+#include <atomic>
+
 namespace cupool::pool::fakes {
+namespace {
+
+std::atomic<std::uint64_t> g_backings{0};
+
+}  // namespace
+
+CountingBacking::CountingBacking(Bytes capacity) : capacity_(capacity), next_range_((++g_backings % 1024 + 1) << 44) {}
 
 Result<Done> CountingBacking::broken(const char* rule) {
   ++faults_;

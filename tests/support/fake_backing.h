@@ -24,7 +24,8 @@ struct CallCounts {
 class CountingBacking : public Backing {
  public:
   /// `capacity`: what create() may hand out in all; 0: endless.
-  explicit CountingBacking(Bytes capacity = {}) : capacity_(capacity) {}
+  /// Ranges of different backings do not overlap, as those of different devices do not.
+  explicit CountingBacking(Bytes capacity = {});
 
   Result<Address> reserve(Bytes size, Bytes alignment) override;
   Result<HandleId> create(Bytes size) override;
@@ -61,7 +62,7 @@ class CountingBacking : public Backing {
   mutable std::mutex mutex_;
   Bytes capacity_;
   Bytes created_{}, mapped_{};
-  std::uint64_t next_range_ = std::uint64_t{1} << 40;
+  std::uint64_t next_range_;
   std::uint64_t next_handle_ = 1;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // start -> end
   std::map<std::uint64_t, Mapping> mappings_;      // by start

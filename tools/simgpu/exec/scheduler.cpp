@@ -62,6 +62,17 @@ void Scheduler::wait(const Fence& fence) {
   wait_locked(fence.work_);
 }
 
+bool Scheduler::wait_until(const Fence& fence, std::uint64_t deadline_ns) {
+  if (fence.is_done()) return true;
+  AdaptiveLock lock(mutex_);
+  while (fence.work_->state != Work::State::done && steady_now_ns() < deadline_ns) {
+    call_for_workers();
+    fence.work_->has_host_waiter = true;
+    done_.wait_until(mutex_, deadline_ns);
+  }
+  return fence.work_->state == Work::State::done;
+}
+
 Work* Scheduler::make(Order& order, std::span<const Fence> after) {
   Work* work = free_;
   if (work != nullptr) {
@@ -75,6 +86,7 @@ Work* Scheduler::make(Order& order, std::span<const Fence> after) {
   work->done.store(false, std::memory_order_relaxed);
   work->state = Work::State::waiting;
   work->on_host_thread = order.on_host_thread;
+  work->after_failure = order.after_failure;
   work->polled = false;
   work->has_host_waiter = false;
   work->bucket = std::clamp(order.priority, kGreatestPriority, 0) - kGreatestPriority;
@@ -153,7 +165,7 @@ void Scheduler::execute(Work* work) {
   Outcome outcome;
   const std::uint64_t began_ns = pacing_ == Pacing::real ? steady_now_ns() : 0;
   mutex_.unlock();
-  const bool dropped = work->domain != nullptr && work->domain->code() != 0;
+  const bool dropped = !work->after_failure && work->domain != nullptr && work->domain->code() != 0;
   if (!dropped && work->action) {
     const FloatEnvironment standard;
     outcome = work->action();

@@ -66,6 +66,7 @@ struct Order {
   std::uint64_t submitted_ns = 0;  ///< the host's virtual time: it cannot start earlier
   int priority = 0;                ///< as CUDA counts: lower numbers first, kGreatestPriority..0
   bool on_host_thread = false;  ///< a host function: runs on the thread for those, where it may block without holding up the device
+  bool after_failure = false;   ///< runs although its domain has failed: callbacks that are told of it
   std::shared_ptr<FailureDomain> domain;
 };
 
@@ -100,6 +101,8 @@ class Scheduler {
 
   /// Returns when `fence` is done. Runs what stands before it on this thread if nobody has begun that.
   void wait(const Fence& fence);
+  /// Waits until then at most (steady clock) and does nothing itself. False if `fence` is not done.
+  bool wait_until(const Fence& fence, std::uint64_t deadline_ns);
 
   /// Pieces executed so far, without markers. For tests and statistics.
   std::uint64_t executed() const { return executed_.load(std::memory_order_relaxed); }
@@ -157,9 +160,6 @@ class Scheduler {
   std::atomic<int> worker_count_{0};
   std::atomic<std::uint64_t> executed_{0};
 };
-
-/// The process's scheduler, made at first use. It keeps time as SIMGPU_COSTS says (real:... waits really).
-Scheduler& scheduler();
 
 /// Nanoseconds of the machine's steady clock.
 inline std::uint64_t steady_now_ns() {

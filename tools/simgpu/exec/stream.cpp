@@ -39,7 +39,7 @@ Fence StreamGroup::submit(StreamQueue& queue, Order order, std::span<const Fence
   return queue.tail_;
 }
 
-int StreamGroup::run(StreamQueue& queue, Order order) {
+int StreamGroup::run(StreamQueue& queue, Order order, Fence* done) {
   const Fence fence = [&] {
     order.priority = queue.priority_;
     order.domain = domain_;
@@ -50,6 +50,7 @@ int StreamGroup::run(StreamQueue& queue, Order order) {
     return queue.tail_;
   }();
   scheduler_.wait(fence);
+  if (done != nullptr) *done = fence;
   const int code = fence.code();
   return code != 0 ? code : domain_->code();
 }
@@ -106,16 +107,49 @@ std::uint64_t StreamGroup::wait(StreamQueue& queue) {
   return wait_for(fences);
 }
 
-std::uint64_t StreamGroup::wait_all() {
+StreamGroup::Fences StreamGroup::gather_all() {
   Fences fences;
-  {
-    const std::lock_guard lock(mutex_);
-    drop_finished();
-    for (const StreamQueue* queue : queues_) fences.push_back(queue->tail_);
-    fences.insert(fences.end(), retired_blocking_.begin(), retired_blocking_.end());
-    fences.insert(fences.end(), retired_other_.begin(), retired_other_.end());
+  const std::lock_guard lock(mutex_);
+  drop_finished();
+  for (const StreamQueue* queue : queues_) fences.push_back(queue->tail_);
+  fences.insert(fences.end(), retired_blocking_.begin(), retired_blocking_.end());
+  fences.insert(fences.end(), retired_other_.begin(), retired_other_.end());
+  return fences;
+}
+
+std::uint64_t StreamGroup::wait_all() {
+  return wait_for(gather_all());
+}
+
+bool StreamGroup::wait_all_until(std::uint64_t deadline_ns) {
+  for (const Fence& fence : gather_all()) {
+    if (!scheduler_.wait_until(fence, deadline_ns)) return false;
   }
-  return wait_for(fences);
+  return true;
+}
+
+Fence StreamGroup::submit_graph(StreamQueue& queue, std::vector<Piece> pieces, std::uint64_t submitted_ns,
+                                std::span<const Fence> also) {
+  const std::lock_guard lock(mutex_);
+  Fences before(also.begin(), also.end());
+  gather(queue, before);
+  Order begin;
+  begin.submitted_ns = submitted_ns;
+  const Fence start = scheduler_.submit(std::move(begin), before);
+  Fences fences;
+  fences.reserve(pieces.size() + 1);
+  for (Piece& piece : pieces) {
+    scratch_.clear();
+    for (const std::size_t place : piece.after) scratch_.push_back(fences[place]);
+    if (piece.after.empty()) scratch_.push_back(start);
+    if (piece.waits_for != nullptr) scratch_.push_back(piece.waits_for->get());
+    fences.push_back(scheduler_.submit(std::move(piece.order), scratch_));
+    if (piece.records != nullptr) piece.records->set(fences.back());
+  }
+  scratch_.clear();
+  fences.push_back(start);
+  queue.tail_ = scheduler_.submit(Order{}, fences);
+  return queue.tail_;
 }
 
 std::uint64_t StreamGroup::wait_for(const Fences& fences) {

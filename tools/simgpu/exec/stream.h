@@ -19,6 +19,23 @@ enum class StreamKind {
   non_blocking,  ///< knows nothing of the legacy stream
 };
 
+/// A place for one fence that is replaced as a whole: what an event is to the order of work. Thread-safe.
+class FenceSlot {
+ public:
+  Fence get() const {
+    const std::lock_guard lock(mutex_);
+    return fence_;
+  }
+  void set(Fence fence) {
+    const std::lock_guard lock(mutex_);
+    std::swap(fence_, fence);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Fence fence_;
+};
+
 /// One queue: work submitted to it runs in that order. Made by a StreamGroup, which does everything with it.
 class StreamQueue {
  public:
@@ -54,7 +71,7 @@ class StreamGroup {
   /// Appends work; `also` are fences that it waits for too. Priority and domain of the order are the stream's.
   Fence submit(StreamQueue& queue, Order order, std::span<const Fence> also = {});
   /// Appends work and waits for it, doing it on this thread where possible. Returns the work's code or the domain's.
-  int run(StreamQueue& queue, Order order);
+  int run(StreamQueue& queue, Order order, Fence* fence = nullptr);
 
   /// A fence that is done when all work so far in the stream is (what an event records).
   Fence mark(StreamQueue& queue, std::uint64_t submitted_ns);
@@ -67,13 +84,28 @@ class StreamGroup {
   std::uint64_t wait(StreamQueue& queue);
   /// Waits for all streams, non-blocking ones included.
   std::uint64_t wait_all();
+  /// The same until a time of the steady clock at most; false when something is still running then.
+  bool wait_all_until(std::uint64_t deadline_ns);
+
+  /// One piece of a group of pieces: `after` are places in the group, each smaller than the piece's own.
+  struct Piece {
+    Order order;
+    std::vector<std::size_t> after;
+    std::shared_ptr<FenceSlot> waits_for;  ///< may be null: an event that it waits for, as it stands when the piece is handed in
+    std::shared_ptr<FenceSlot> records;    ///< may be null: an event that stands for this piece from then on
+  };
+  /// Appends a whole graph of pieces as one piece of this stream: they begin after what is in it, later work waits for all of them.
+  /// Priorities and domains of the orders are left as they are.
+  Fence submit_graph(StreamQueue& queue, std::vector<Piece> pieces, std::uint64_t submitted_ns, std::span<const Fence> also = {});
 
   FailureDomain& domain() { return *domain_; }
+  const std::shared_ptr<FailureDomain>& shared_domain() const { return domain_; }
   Scheduler& scheduler() { return scheduler_; }
 
  private:
   using Fences = std::vector<Fence>;
   void gather(const StreamQueue& queue, Fences& into);
+  Fences gather_all();
   void drop_finished();
   std::uint64_t wait_for(const Fences& fences);
 

@@ -22,6 +22,7 @@ struct Work {
   std::atomic<bool> done{false};
   State state = State::waiting;
   bool on_host_thread = false;
+  bool after_failure = false;
   bool polled = false;
   bool has_host_waiter = false;
   int bucket = 0;

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds symbols by reading the loaded objects' own tables, because every function that could be asked is one that we replace: a
+// reference to dlsym or dlvsym from here would bind to our own definition, whatever version it named.
+#define _GNU_SOURCE
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/preload/preload.h"
+
+enum { VERSION_HIDDEN = 0x8000 };
+
+/// The tables of one loaded object that a lookup by name needs.
+struct tables {
+  uintptr_t base;
+  const ElfW(Sym) * symbols;
+  const char* strings;
+  const uint32_t* gnu_hash;
+  const ElfW(Word) * old_hash;
+  const ElfW(Half) * versions;
+};
+
+/// glibc turns the addresses in a dynamic section into absolute ones when it loads an object; it leaves the kernel's own object
+/// alone.
+static uintptr_t absolute(uintptr_t base, uintptr_t value) {
+  return value < base ? base + value : value;
+}
+
+static int read_tables(const struct dl_phdr_info* object, struct tables* out) {
+  const ElfW(Dyn)* entry = NULL;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) entry = (const void*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+  }
+  memset(out, 0, sizeof *out);
+  out->base = object->dlpi_addr;
+  for (; entry != NULL && entry->d_tag != DT_NULL; ++entry) {
+    const void* address = (const void*)absolute(out->base, entry->d_un.d_ptr);
+    switch (entry->d_tag) {
+      case DT_SYMTAB:
+        out->symbols = address;
+        break;
+      case DT_STRTAB:
+        out->strings = address;
+        break;
+      case DT_GNU_HASH:
+        out->gnu_hash = address;
+        break;
+      case DT_HASH:
+        out->old_hash = address;
+        break;
+      case DT_VERSYM:
+        out->versions = address;
+        break;
+      default:
+        break;
+    }
+  }
+  return out->symbols != NULL && out->strings != NULL && (out->gnu_hash != NULL || out->old_hash != NULL);
+}
+
+/// The address of symbol `index` if it is a definition of `name`; `hidden` says whether older, non-default versions count.
+static void* match(const struct tables* object, uint32_t index, const char* name, int hidden) {
+  const ElfW(Sym)* symbol = &object->symbols[index];
+  if (symbol->st_shndx == SHN_UNDEF || symbol->st_value == 0 || strcmp(object->strings + symbol->st_name, name) != 0) return NULL;
+  if (!hidden && object->versions != NULL && (object->versions[index] & VERSION_HIDDEN) != 0) return NULL;
+  return (void*)(object->base + symbol->st_value);
+}
+
+static void* find_by_gnu_hash(const struct tables* object, const char* name, int hidden) {
+  uint32_t hash = 5381;
+  for (const unsigned char* c = (const unsigned char*)name; *c != 0; ++c) hash = hash * 33 + *c;
+  const uint32_t bucket_count = object->gnu_hash[0], first_symbol = object->gnu_hash[1], bloom_words = object->gnu_hash[2];
+  const uint32_t* buckets = object->gnu_hash + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* chain = buckets + bucket_count;
+  if (bucket_count == 0) return NULL;
+  for (uint32_t index = buckets[hash % bucket_count]; index >= first_symbol && index != 0; ++index) {
+    const uint32_t entry = chain[index - first_symbol];
+    void* found = (entry | 1) == (hash | 1) ? match(object, index, name, hidden) : NULL;
+    if (found != NULL) return found;
+    if ((entry & 1) != 0) return NULL;
+  }
+  return NULL;
+}
+
+static void* find_in(const struct tables* object, const char* name, int hidden) {
+  if (object->gnu_hash != NULL) return find_by_gnu_hash(object, name, hidden);
+  for (uint32_t index = 1; index < object->old_hash[1]; ++index) {
+    void* found = match(object, index, name, hidden);
+    if (found != NULL) return found;
+  }
+  return NULL;
+}
+
+static int holds(const struct dl_phdr_info* object, uintptr_t address) {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* segment = &object->dlpi_phdr[i];
+    if (segment->p_type == PT_LOAD && address - (object->dlpi_addr + segment->p_vaddr) < segment->p_memsz) return 1;
+  }
+  return 0;
+}
+
+static int is_own(const struct dl_phdr_info* object) {
+  return holds(object, (uintptr_t)cupool_stubs);
+}
+
+struct search {
+  uintptr_t after;  ///< only objects loaded after the one that holds this address
+  const char* name;
+  int passed;
+  void* found;
+};
+
+static int search_object(struct dl_phdr_info* object, size_t size, void* argument) {
+  (void)size;
+  struct search* search = argument;
+  struct tables tables;
+  const int starts_here = holds(object, search->after);
+  if (search->passed && !starts_here && !is_own(object) && read_tables(object, &tables)) {
+    search->found = find_in(&tables, search->name, 0);
+  }
+  search->passed |= starts_here;
+  return search->found != NULL;
+}
+
+void* cupool_find_beyond(const void* address, const char* name) {
+  struct search search = {(uintptr_t)address, name, 0, NULL};
+  dl_iterate_phdr(search_object, &search);
+  return search.found;
+}
+
+// ---- the loader's functions; named by the assembly in stubs.c, hence not one structure ----
+
+void* cupool_real_dlsym __attribute__((visibility("hidden")));
+void* cupool_real_dlvsym __attribute__((visibility("hidden")));
+void* cupool_real_dlmopen __attribute__((visibility("hidden")));
+static struct cupool_loader loader_functions;
+
+const struct cupool_loader* cupool_loader(void) {
+  // Threads that come here together find the same addresses; dlsym is stored last and read first.
+  if (__atomic_load_n(&cupool_real_dlsym, __ATOMIC_ACQUIRE) == NULL) {
+    struct cupool_loader* out = &loader_functions;
+    *(void**)&out->dlvsym = cupool_real_dlvsym = cupool_find_beyond(cupool_stubs, "dlvsym");
+    *(void**)&out->dlmopen = cupool_real_dlmopen = cupool_find_beyond(cupool_stubs, "dlmopen");
+    *(void**)&out->dlopen = cupool_find_beyond(cupool_stubs, "dlopen");
+    *(void**)&out->dlclose = cupool_find_beyond(cupool_stubs, "dlclose");
+    *(void**)&out->dlerror = cupool_find_beyond(cupool_stubs, "dlerror");
+    *(void**)&out->dladdr = cupool_find_beyond(cupool_stubs, "dladdr");
+    void* found = cupool_find_beyond(cupool_stubs, "dlsym");
+    *(void**)&out->dlsym = found;
+    __atomic_store_n(&cupool_real_dlsym, found, __ATOMIC_RELEASE);
+  }
+  return &loader_functions;
+}
+
+// ---- our own object: which names we export ----
+
+struct own {
+  struct tables tables;
+  uintptr_t begin;
+  uintptr_t size;
+  char path[512];
+  int complete;
+};
+static struct own own_object;
+
+static int remember_own(struct dl_phdr_info* object, size_t size, void* argument) {
+  (void)size;
+  struct own* own = argument;
+  if (!is_own(object)) return 0;
+  read_tables(object, &own->tables);
+  own->begin = object->dlpi_addr;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const uintptr_t end = object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz;
+    if (object->dlpi_phdr[i].p_type == PT_LOAD && end > own->size) own->size = end;
+  }
+  if (strlen(object->dlpi_name) < sizeof own->path) strcpy(own->path, object->dlpi_name);
+  return 1;
+}
+
+static const struct own* own(void) {
+  if (!__atomic_load_n(&own_object.complete, __ATOMIC_ACQUIRE)) {
+    dl_iterate_phdr(remember_own, &own_object);
+    __atomic_store_n(&own_object.complete, 1, __ATOMIC_RELEASE);
+  }
+  return &own_object;
+}
+
+int cupool_slot_of(const char* name) {
+  if (name == NULL || (strncmp(name, "cu", 2) != 0 && strncmp(name, "nvml", 4) != 0)) return -1;
+  const uintptr_t stub = (uintptr_t)find_in(&own()->tables, name, 1);
+  const uintptr_t offset = stub - (uintptr_t)cupool_stubs;
+  return stub != 0 && offset < (uintptr_t)CUPOOL_SLOT_COUNT * CUPOOL_STUB_BYTES ? (int)(offset / CUPOOL_STUB_BYTES) : -1;
+}
+
+int cupool_is_ours(const void* address) { return (uintptr_t)address - own()->begin < own()->size; }
+
+/// strtoul has a new symbol version in newer glibc.
+static uintptr_t read_hex(const char** text) {
+  uintptr_t value = 0;
+  for (;; ++*text) {
+    const char c = **text;
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) return value;
+    value = value * 16 + (uintptr_t)digit;
+  }
+}
+
+/// The kernel's list of mappings knows the path even where LD_PRELOAD was relative and the process has moved since.
+static size_t path_from_mappings(char* path, size_t size) {
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char line[640];
+  size_t used = 0, length = 0;
+  ssize_t got;
+  while (length == 0 && (got = read(file, line + used, sizeof line - 1 - used)) > 0) {
+    used += (size_t)got;
+    line[used] = 0;
+    char *start = line, *end;
+    while ((end = strchr(start, '\n')) != NULL) {
+      *end = 0;
+      const char* number = start;
+      const uintptr_t from = read_hex(&number);
+      number += *number == '-';
+      const uintptr_t to = read_hex(&number);
+      const char* name = strchr(start, '/');
+      if ((uintptr_t)cupool_stubs >= from && (uintptr_t)cupool_stubs < to && name != NULL && strlen(name) < size) {
+        strcpy(path, name);
+        length = strlen(name);
+        break;
+      }
+      start = end + 1;
+    }
+    used = strlen(start);
+    if (used == sizeof line - 1) used = 0;  // a line longer than the buffer is none of ours
+    memmove(line, start, used);
+  }
+  close(file);
+  return length;
+}
+
+size_t cupool_own_folder(char* folder, size_t size) {
+  const char* loaded_as = own()->path;
+  size_t length = 0;
+  if (loaded_as[0] == '/' && strlen(loaded_as) < size) {
+    strcpy(folder, loaded_as);
+    length = strlen(loaded_as);
+  } else {
+    length = path_from_mappings(folder, size);
+  }
+  while (length > 0 && folder[length - 1] != '/') --length;
+  folder[length] = 0;
+  return length;
+}
+
+const char* cupool_name_of(uint32_t slot) {
+  // Our own symbol table holds every name already.
+  const struct tables* tables = &own()->tables;
+  const uintptr_t stub = (uintptr_t)cupool_stubs + (uintptr_t)slot * CUPOOL_STUB_BYTES;
+  const ElfW(Sym)* symbol = tables->symbols;
+  while (tables->base + symbol->st_value != stub) ++symbol;
+  return tables->strings + symbol->st_name;
+}
