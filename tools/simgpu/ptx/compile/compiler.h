@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -17,9 +19,11 @@ enum class Backend {
 struct CompileRequest {
   std::string_view source;  ///< complete C text; needs no header
   Backend backend = Backend::quick;
+  /// SIMGPU_CC of the program that asks: "tcc", "gcc", "clang" or a path, used for both backends; empty to leave the choice open.
+  std::string_view preference;
 };
 
-/// A file descriptor of a shared object, closed with the value. dlopen it as /proc/self/fd/N.
+/// A file descriptor of a shared object, closed with the value. open_object() loads it.
 class CompiledObject {
  public:
   explicit CompiledObject(int fd) : fd_(fd) {}
@@ -53,9 +57,10 @@ class Compiler {
 
 /// Compiles in this process: looks in the cache, else starts the compiler as a child process. For the server and for tools.
 ///
-/// The cache lies in $SIMGPU_CACHE_DIR, else $XDG_CACHE_HOME/cupool/kernels, else ~/.cache/cupool/kernels: one file per object,
+/// The cache lies in $SIMGPU_CACHE_DIR, else $XDG_CACHE_HOME/cupool/kernels, else $HOME/.cache/cupool/kernels: one file per object,
 /// named by the hash of source, compiler and flags; written aside and renamed, so any number of processes may share it; the oldest
-/// files go when it grows beyond 512 MiB. SIMGPU_CC (tcc, gcc, clang or a path) chooses one compiler for both backends.
+/// files go when it grows beyond 512 MiB. Where no such directory can be written, objects are made in a private one and not kept.
+/// SIMGPU_CC in the environment is the preference of requests that have none.
 class LocalCompiler final : public Compiler {
  public:
   LocalCompiler();
@@ -63,9 +68,33 @@ class LocalCompiler final : public Compiler {
   Compiled compile(const CompileRequest& request) override;
   bool has_optimised() const override;
 
+  /// How many times a compiler was started, and how many objects came from the cache.
+  struct Counts {
+    std::uint64_t compiled = 0;
+    std::uint64_t cached = 0;
+  };
+  Counts counts() const;
+
  private:
-  struct Settings;
-  Settings* settings_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
+
+/// A shared object in this process, unloaded with the value. Its symbols are its own (RTLD_LOCAL).
+class LoadedObject {
+ public:
+  LoadedObject() = default;
+  explicit LoadedObject(void* handle) : handle_(handle) {}
+  LoadedObject(LoadedObject&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  LoadedObject& operator=(LoadedObject&& other) noexcept;
+  ~LoadedObject();
+  void* symbol(const char* name) const;
+
+ private:
+  void* handle_ = nullptr;
+};
+
+/// Loads the object; the descriptor is not needed afterwards. The failure is the loader's message.
+tl::expected<LoadedObject, CompileFailure> open_object(const CompiledObject& object);
 
 }  // namespace cupool::simgpu::ptx
