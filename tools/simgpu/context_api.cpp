@@ -6,6 +6,7 @@
 #include "tools/simgpu/driver.h"
 #include "tools/simgpu/entry.h"
 #include "tools/simgpu/execution.h"
+#include "tools/simgpu/pool.h"
 
 using namespace cupool::simgpu;
 
@@ -88,6 +89,12 @@ bool may_limit(const Context& context, CUlimit limit, std::size_t& value) {
     default:
       return false;
   }
+}
+
+CUresult synchronise(Context& context) {
+  const CUresult code = wait_idle(context);
+  if (code == CUDA_SUCCESS) release_idle_pool_memory();
+  return code;
 }
 
 bool is_known_limit(CUlimit limit) {
@@ -207,7 +214,8 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
 }
 
 CUresult cuCtxSynchronize(void) {
-  return enter(EntryId::cuCtxSynchronize, Needs::context | Needs::uncaptured, [&](Call& call) { return wait_idle(*call.context); });
+  return enter(EntryId::cuCtxSynchronize, Needs::context | Needs::uncaptured,
+               [&](Call& call) { return synchronise(*call.context); });
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
@@ -217,7 +225,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
         const std::shared_ptr<Context> named = Context::from_handle(handle);
         Context* context = handle == nullptr ? call.context : named.get();
         if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-        return wait_idle(*context);
+        return synchronise(*context);
       },
       handle);
 }
@@ -265,7 +273,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return enter(
       EntryId::cuCtxSetLimit, Needs::context,
       [&](Call& call) -> CUresult {
-        if (!is_known_limit(limit)) return CUDA_ERROR_INVALID_VALUE;
+        if (!is_known_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
         if (!may_limit(*call.context, limit, value)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
         const std::lock_guard lock(call.context->settings_mutex);
         call.context->limits[static_cast<std::size_t>(limit)] = value;
@@ -278,7 +286,8 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
   return enter(
       EntryId::cuCtxGetLimit, Needs::context,
       [&](Call& call) -> CUresult {
-        if (value == nullptr || !is_known_limit(limit)) return CUDA_ERROR_INVALID_VALUE;
+        if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        if (!is_known_limit(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
         std::size_t unused = 0;
         if (!may_limit(*call.context, limit, unused)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
         const std::lock_guard lock(call.context->settings_mutex);

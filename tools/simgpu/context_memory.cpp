@@ -6,6 +6,7 @@
 #include "tools/simgpu/context.h"
 #include "tools/simgpu/machine_config.h"
 #include "tools/simgpu/memory.h"
+#include "tools/simgpu/pool.h"
 
 namespace cupool::simgpu {
 

@@ -7,6 +7,7 @@
 
 #include "tools/simgpu/driver.h"
 #include "tools/simgpu/entry.h"
+#include "tools/simgpu/peer.h"
 
 using namespace cupool::simgpu;
 
@@ -44,10 +45,6 @@ bool parse_pci_id(const char* text, unsigned& bus) {
   unsigned function = 0;
   if (std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &device, &function) >= 3) return domain == 0 && device == 0 && function == 0;
   return std::sscanf(text, "%x:%x.%x", &bus, &device, &function) == 3 && device == 0 && function == 0;
-}
-
-bool are_peers(const Device& a, const Device& b) {
-  return &a != &b && a.model->peer_gbps >= 100 && a.model == b.model;
 }
 
 }  // namespace

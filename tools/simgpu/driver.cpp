@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tools/simgpu/driver_release.h"
 #include "tools/simgpu/fault_plan.h"
 #include "tools/simgpu/machine_config.h"
 #include "tools/simgpu/page_table.h"
@@ -63,11 +64,7 @@ Driver& driver() {
 }
 
 int driver_version() {
-#ifdef SIMGPU_DRIVER_VERSION
-  return SIMGPU_DRIVER_VERSION;
-#else
-  return 13000;
-#endif
+  return kDriverRelease.cuda_version;
 }
 
 CUresult Driver::state() const {

@@ -18,11 +18,21 @@ constexpr bool has(Needs needs, Needs wanted) {
   return (static_cast<unsigned>(needs) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
+thread_local unsigned t_host_functions = 0;
+
 }  // namespace
+
+HostFunctionScope::HostFunctionScope() {
+  ++t_host_functions;
+}
+HostFunctionScope::~HostFunctionScope() {
+  --t_host_functions;
+}
 
 CUresult Call::check_state() {
   if (!has(needs_, Needs::init)) return CUDA_SUCCESS;
   if (const CUresult state = driver().state(); state != CUDA_SUCCESS) return state;
+  if (t_host_functions != 0) return CUDA_ERROR_NOT_PERMITTED;
   context = current_context();
   if (has(needs_, Needs::context)) {
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

@@ -43,6 +43,15 @@ class Call {
   Needs needs_;
 };
 
+/// Open while a host function (cuLaunchHostFunc) runs on this thread: it may not call the driver, calls in it answer 800.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+};
+
 /// The frame of every entry point: state, context, fault plan, body, cost, log; no exception leaves.
 ///
 ///     CUresult cuStreamCreate(CUstream* out, unsigned flags) {

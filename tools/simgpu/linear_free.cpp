@@ -4,6 +4,7 @@
 #include "tools/simgpu/context.h"
 #include "tools/simgpu/execution.h"
 #include "tools/simgpu/memory.h"
+#include "tools/simgpu/stream_ordered.h"
 
 namespace cupool::simgpu {
 namespace {
@@ -19,6 +20,7 @@ std::shared_ptr<Context> context_with_id(std::uint64_t id) {
 
 CUresult free_device_memory(Context& current, CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
+  if (free_stream_ordered_now(address)) return CUDA_SUCCESS;
   const auto block = memory().find(address);
   if (!block || block->base != address) return CUDA_ERROR_INVALID_VALUE;
   if (block->kind != MemoryKind::linear && block->kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;

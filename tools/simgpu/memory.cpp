@@ -112,6 +112,10 @@ void Memory::free_block(Block& block) {
     addresses_.give_back(block.base, block.mapped);
     return;
   }
+  if (block.kind == MemoryKind::host || block.kind == MemoryKind::registered || block.kind == MemoryKind::managed) {
+    page_table().unmap_host(block.base, block.size);
+    return;
+  }
   if (block.kind != MemoryKind::linear && block.kind != MemoryKind::module) return;
   const auto chunk = chunks_.find(block.base - block.offset);
   if (chunk == chunks_.end()) return;
@@ -141,6 +145,27 @@ std::optional<Block> Memory::find(DeviceAddress address) const {
   // A block ends where its size does, rounded to what nobody else can have.
   const std::uint64_t span = std::max(block.mapped, rounded(block.size, kSmallest));
   return address - block.base < (block.kind == MemoryKind::registered ? block.size : span) ? std::optional{block} : std::nullopt;
+}
+
+std::vector<Block> Memory::overlapping(DeviceAddress base, std::uint64_t bytes) const {
+  std::vector<Block> found;
+  const std::lock_guard lock(mutex_);
+  auto entry = blocks_.upper_bound(base);
+  if (entry != blocks_.begin()) --entry;
+  for (; entry != blocks_.end() && (entry->first < base || entry->first - base < bytes); ++entry) {
+    const Block& block = entry->second;
+    if (block.base + block.size > base) found.push_back(block);
+  }
+  return found;
+}
+
+std::vector<Block> Memory::blocks_of(const MemoryPool& pool) const {
+  std::vector<Block> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [base, block] : blocks_) {
+    if (block.pool.get() == &pool) found.push_back(block);
+  }
+  return found;
 }
 
 void Memory::add(Block block) {

@@ -31,6 +31,15 @@ enum class MemoryKind {
   registered,  ///< cuMemHostRegister
 };
 
+/// What the program advised about managed memory, and where it was moved last. Device ordinals; CU_DEVICE_CPU (-1),
+/// CU_DEVICE_INVALID (-2).
+struct ManagedState {
+  bool read_mostly = false;
+  CUmemLocation preferred{CU_MEM_LOCATION_TYPE_INVALID, -2};
+  CUmemLocation prefetched{CU_MEM_LOCATION_TYPE_INVALID, -2};
+  std::vector<int> accessed_by{};
+};
+
 /// One range that the program received.
 struct Block {
   MemoryKind kind{};
@@ -47,6 +56,8 @@ struct Block {
   unsigned opened = 0;      ///< imported: how often
   std::uint64_t nonce = 0;  ///< of its IPC handle, once it has one
   std::shared_ptr<MemoryPool> pool{};
+  std::shared_ptr<void> owned{};  ///< whatever else ends with the block: host pages, an account entry
+  ManagedState managed{};
 };
 
 /// All memory that has one block per allocation, by address: linear, pooled, managed, host. Virtual memory management has its own
@@ -62,6 +73,12 @@ class Memory {
 
   /// The block that holds an address.
   std::optional<Block> find(DeviceAddress address) const;
+
+  /// All blocks that touch [base, base + bytes).
+  std::vector<Block> overlapping(DeviceAddress base, std::uint64_t bytes) const;
+
+  /// Stream-ordered blocks of one pool.
+  std::vector<Block> blocks_of(const MemoryPool& pool) const;
 
   /// Registers a block that somebody else has mapped (pools, managed, host, imported), and takes it out again.
   void add(Block block);

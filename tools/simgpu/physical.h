@@ -31,6 +31,8 @@ class Physical {
   protocol::Purpose purpose() const { return purpose_; }
   std::byte* data() const { return window_.data(); }
 
+  std::uint64_t nonce = 0;  ///< with which other processes open it, once published (imported_memory.h)
+
  private:
   Physical() = default;
   std::uint64_t handle_ = 0;

@@ -5,10 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
-#include <limits>
+
+#include "tools/simgpu/real_memory.h"
 
 namespace cupool::simgpu {
 namespace {
@@ -21,16 +20,6 @@ std::uint64_t monotonic_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::uint64_t real_memory_available(int meminfo) {
-  char text[1024];
-  const ssize_t length = pread(meminfo, text, sizeof text - 1, 0);
-  if (length <= 0) return std::numeric_limits<std::uint64_t>::max();
-  text[length] = '\0';
-  const char* line = std::strstr(text, "MemAvailable:");
-  if (line == nullptr) return std::numeric_limits<std::uint64_t>::max();
-  return std::strtoull(line + sizeof "MemAvailable:" - 1, nullptr, 10) * 1024;
 }
 
 bool PhysicalMemory::real_machine_is_low() {

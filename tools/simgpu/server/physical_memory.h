@@ -66,9 +66,6 @@ class PhysicalMemory {
   std::unordered_map<ClientId, RecycledOfClient> recycled_;
 };
 
-/// Bytes that the real machine can still give, by /proc/meminfo; the largest number when that cannot be read.
-std::uint64_t real_memory_available(int meminfo);
-
 std::uint64_t monotonic_ns();
 
 }  // namespace cupool::simgpu

@@ -57,6 +57,13 @@ std::vector<std::uint64_t> capacities(const MachineConfig& machine) {
   return sizes;
 }
 
+// What firmware and driver hold back, in proportion when a GPU was given less memory than its model has.
+std::uint64_t reserved_bytes(const GpuConfig& gpu) {
+  const DeviceModel& model = *find_model(gpu.model);
+  const double share = static_cast<double>(gpu.total) / static_cast<double>(model.total_bytes);
+  return static_cast<std::uint64_t>(static_cast<double>(model.reserved_bytes >> 20) * share) << 20;
+}
+
 pid_t peer_of(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
@@ -347,7 +354,7 @@ void Server::answer_usage(Client& client, const Request& request) {
     const GpuConfig& gpu = machine_.gpus[request.device];
     answer.usage = {.total = gpu.total,
                     .used = account_.used(request.device),
-                    .reserved = find_model(gpu.model)->reserved_bytes,
+                    .reserved = reserved_bytes(gpu),
                     .busy_ns = busy_ns_[request.device],
                     .up_ns = monotonic_ns() - started_ns_};
   }
