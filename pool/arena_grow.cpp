@@ -14,8 +14,6 @@ namespace {
 /// those are passed over.
 constexpr std::size_t kPatientTries = 1024;
 
-constexpr std::uint64_t kUnbounded = ~std::uint64_t{0} >> 1;
-
 }  // namespace
 
 Arena::Pins::Pins(Heap& heap, const HazardMap& hazards, std::span<const StreamOrder> ordered) : heap_(heap) {
@@ -61,7 +59,7 @@ Granted<Block> Arena::take_slow(const Need& need) {
 }
 
 // Each round asks for the cheapest thing that may help and begins again with what has changed, also by others, meanwhile. A round
-// that ends without a block has used up a possibility (may_create, may_lease) or has waited for somebody's progress.
+// that ends without a block has used up a possibility (create_at_most, may_lease) or has waited for somebody's progress.
 Granted<Block> Arena::serve(const Need& need, Attempt& attempt) {
   bool asked_with_patience = false;
   while (true) {
@@ -78,12 +76,12 @@ Granted<Block> Arena::serve(const Need& need, Attempt& attempt) {
       if (auto served = carry_out(need, *made, attempt)) return *std::move(served);
       continue;
     }
-    if (attempt.to_create != 0 && attempt.may_lease && attempt.may_create) {
+    if (attempt.to_create != 0 && attempt.may_lease && !attempt.device_is_full()) {
       lease(Units{0}, config_.shape.units_for_handles(attempt.to_create), attempt);
       continue;
     }
     if (wait_for_others() || reclaim(Patience::wait)) continue;
-    if (asked_with_patience || !attempt.may_create || !attempt.has_place) return refuse_finally(need, attempt);
+    if (asked_with_patience || attempt.device_is_full() || !attempt.has_place) return refuse_finally(need, attempt);
     asked_with_patience = true;
     const Units lacking = config_.shape.units_for_handles(attempt.lacking);
     if (lacking.count != 0) lease(lacking, lacking, attempt);
@@ -93,19 +91,19 @@ Granted<Block> Arena::serve(const Need& need, Attempt& attempt) {
 // Without moving as long as more units may come, then with moving.
 std::optional<Arena::Plan> Arena::plan(const Need& need, Attempt& attempt) {
   auto made = plan_with(need, attempt, false);
-  if (made || !attempt.has_place || (attempt.may_lease && attempt.may_create)) return made;
+  if (made || !attempt.has_place || (attempt.may_lease && !attempt.device_is_full())) return made;
   return plan_with(need, attempt, true);
 }
 
 std::optional<Arena::Plan> Arena::plan_with(const Need& need, Attempt& attempt, bool moving) {
   const std::vector<std::uint64_t> tied = tied_positions();
-  const std::uint64_t creatable = attempt.may_create ? account_.spare() : 0;
+  const std::uint64_t creatable = std::min(account_.spare(), attempt.create_at_most);
   const std::uint64_t at_hand = loose_.size() + creatable;
   const std::uint64_t supply = at_hand + heap_->statistics().free_handles - tied.size();
   Plan plan;
   {
     const Pins pins(*heap_, deferred_.hazards(), need.ordered);
-    const auto place = heap_->place(need.length, need.alignment, moving ? supply : kUnbounded);
+    const auto place = heap_->place(need.length, need.alignment, moving ? supply : Attempt::kUnbounded);
     const bool found = place && !deferred_.hazards().conflicts(place->run, need.ordered);
     if (!moving) {
       attempt.has_place = found;
@@ -229,7 +227,7 @@ std::optional<Granted<Block>> Arena::carry_out(const Need& need, const Plan& pla
   if (!outcome.verdict) {
     attempt.code = outcome.verdict.error().code;
     if (!outcome.create_failed || attempt.code != Errc::no_memory) return Granted<Block>(refuse(need, attempt.code, Rule::driver));
-    attempt.may_create = false;
+    attempt.create_at_most = outcome.made;
     attempt.rule = Rule::device_full;
     return std::nullopt;
   }
@@ -297,7 +295,7 @@ void Arena::lease(Units least, Units most, Attempt& attempt) {
 }
 
 tl::unexpected<Refusal> Arena::refuse_finally(const Need& need, const Attempt& attempt) {
-  if (!attempt.may_create) return refuse(need, Errc::no_memory, Rule::device_full);
+  if (attempt.device_is_full()) return refuse(need, Errc::no_memory, Rule::device_full);
   const HeapStatistics heap = heap_->statistics();
   const Granules free = heap.present - heap.block_granules;
   if (!deferred_.empty() && free + deferred_.pinned() >= need.length) return refuse(need, Errc::busy, Rule::waiting);

@@ -31,14 +31,18 @@ struct Arena::Plan {
 
 /// What one request has learnt on its way through the steps.
 struct Arena::Attempt {
-  Bytes limit;                  ///< what the source allows in all
-  bool may_create = true;       ///< until the driver says that the device is full
-  bool may_lease = true;        ///< until the source has nothing to give without waiting
-  bool has_place = true;        ///< whether the last plan found a gap in the address range
-  std::uint64_t to_create = 0;  ///< handles that the last plan lacked to serve the request without moving any
-  std::uint64_t lacking = 0;    ///< handles that the last plan lacked although it would have moved all that are free
+  static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0} >> 1;
+
+  Bytes limit;                                ///< what the source allows in all
+  std::uint64_t create_at_most = kUnbounded;  ///< as many as the driver made before it said that the device is full
+  bool may_lease = true;                      ///< until the source has nothing to give without waiting
+  bool has_place = true;                      ///< whether the last plan found a gap in the address range
+  std::uint64_t to_create = 0;                ///< handles that the last plan lacked to serve the request without moving any
+  std::uint64_t lacking = 0;                  ///< handles that the last plan lacked although it would have moved all that are free
   Errc code = Errc::over_limit;
   Rule rule = Rule::job_limit;
+
+  bool device_is_full() const { return create_at_most != kUnbounded; }
 };
 
 /// Opens a lock for a call that must not be made under it.

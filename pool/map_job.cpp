@@ -55,6 +55,7 @@ class MapRun {
       }
       out_.placed.push_back(*handle);
       ++out_.created;
+      ++out_.made;
     }
     return true;
   }

@@ -37,6 +37,7 @@ struct MapJob {
   struct Outcome {
     Result<Done> verdict = Done{};
     bool create_failed = false;       ///< the verdict's error came from create(): moving instead may do
+    std::uint64_t made = 0;           ///< handles that create() made, whether they still exist or not
     std::vector<HandleId> placed;     ///< on success: the handle of each target position, in order
     std::uint64_t created = 0;        ///< handles that exist now and did not before
     std::vector<HandleId> loose;      ///< handles that are mapped nowhere now
