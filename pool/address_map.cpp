@@ -158,7 +158,7 @@ Result<AddressMap::Record> AddressMap::erase(Address base) {
   const Record record = records_[index];
   remove_slot(slot);
   remove_start(base.value);
-  set_covering(record.block, 0);
+  // Pages may go on naming this record: find() looks at where the record's block lies now, and an empty one holds no address.
   records_[index].block.given = Bytes{0};
   free_records_.push_back(index);
   --live_;

@@ -67,7 +67,8 @@ class AddressMap {
     std::array<std::uint64_t, kWords> bits{};
     std::array<std::uint64_t, kWords / 64> summary{};  ///< which words are not zero
   };
-  /// 1 GiB of address space. `covering` holds Index + 1 of the block that began earlier and covers the page's first byte.
+  /// 1 GiB of address space. `covering` holds Index + 1 of the block that began earlier and covers the page's first byte; it is
+  /// not taken back when that block ends.
   struct Chunk {
     std::array<Index, kPagesPerChunk> covering{};
     std::array<std::uint16_t, kPagesPerChunk> start_count{};
