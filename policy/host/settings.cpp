@@ -58,7 +58,7 @@ class Reading {
   void warn_unknown(std::string_view name) {
     std::vector<std::string_view> names;
     for (const SettingSpec& spec : kSettings) names.push_back(spec.variable);
-    warn(name, "is unknown" + suggestion(name, names, "known are") + ';');
+    settings_.warnings.push_back(printable(name) + " is unknown and ignored" + suggestion(name, names, "known are"));
   }
 
   void take(std::string_view name, const std::string& value) {

@@ -135,7 +135,8 @@ void add_policy_check(CLI::App& parent, Session& session) {
   command
       ->add_option("--gpu", options->devices,
                    "Check what the policy amounts to on this device as well; may be given for each device")
-      ->option_text("UUID=SIZE");
+      ->option_text("UUID=SIZE")
+      ->allow_extra_args(false);
   const std::map<std::string, Format> formats{{"text", Format::text}, {"json", Format::json}, {"github", Format::github}};
   command->add_option("--format", options->format, "text, json, or github for its annotations")
       ->transform(CLI::CheckedTransformer(formats).description(""))

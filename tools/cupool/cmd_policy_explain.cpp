@@ -72,10 +72,13 @@ void add_policy_explain(CLI::App& parent, Session& session) {
       ->option_text("P");
   command->add_option("--class", options->class_name, "The class to ask for, instead of CUPOOL_CLASS")->option_text("C");
   command->add_option("--gpu", options->devices, "A device to work the figures out for; may be given for each device")
-      ->option_text("UUID=SIZE");
+      ->option_text("UUID=SIZE")
+      ->allow_extra_args(false);
   command->add_option("--user", options->user, "As if this user ran it")->option_text("NAME");
   command->add_option("--cwd", options->cwd, "As if it ran in this directory")->option_text("DIR");
-  command->add_option("--env", options->env, "As if this variable were set; may be given several times")->option_text("NAME=VALUE");
+  command->add_option("--env", options->env, "As if this variable were set; may be given several times")
+      ->option_text("NAME=VALUE")
+      ->allow_extra_args(false);
   command->add_option("CMD", options->command, "The program and its arguments, behind --")->option_text("...");
   command->callback([options, &session] { session.action = [options, &session] { return explain(*options, session); }; });
 }
