@@ -121,7 +121,7 @@ class Command(unittest.TestCase):
         self.assertEqual(found["class"]["name"], "a")
         limit = [value for value in found["gpus"][0]["job"] if value["key"] == "/classes/a/limit"][0]
         self.assertEqual((limit["units"], limit["bytes"], limit["written"]), (380, 380 << 27, "50%"))
-        self.assertEqual(limit["from"], "./good.json:1:67")
+        self.assertEqual(limit["from"], "./good.json:1:" + str(GOOD.index('"50%"') + 1))
         self.assertEqual([value["from"] for value in found["gpus"][0]["job"] if value["key"] == "/classes/a/weight"], ["default"])
         self.assertEqual(self.explain("--policy", "./good.json", "--", "train")["class"]["name"], "b")
 
