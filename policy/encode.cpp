@@ -142,8 +142,14 @@ class Encoder {
   void add(const std::string& pointer, const KeySpec&, const std::vector<JobRule>& value) {
     for (std::size_t i = 0; i < value.size(); ++i) add_section<Section::job>(pointer + '/' + std::to_string(i), value[i]);
   }
-  void add(const std::string& pointer, const KeySpec&, const std::vector<DeviceRules>& value) {
-    for (const DeviceRules& rules : value) add_section<Section::device>(pointer + '/' + pointer_token(rules.selector), rules);
+  void add(const std::string& pointer, const KeySpec& spec, const std::vector<DeviceRules>& value) {
+    for (const DeviceRules& rules : value) {
+      const std::size_t before = values_.size();
+      const std::string own = pointer + '/' + pointer_token(rules.selector);
+      add_section<Section::device>(own, rules);
+      // An entry that changes nothing still stands for the device, which must exist.
+      if (values_.size() == before) values_.push_back({own, &spec, "{}"});
+    }
   }
 
   std::vector<EncodedValue> values_;

@@ -85,7 +85,7 @@ TEST_CASE("an encoded policy loads as an equal one", "[policy][encode]") {
        R"({"version": 1, "pool": {"charge": [], "heap": "buddy", "keep": "5%", "capacity": "infinity"}, "log": {"level": "debug"}, "queue": {"order": "latest_deadline"}})",
        R"({"version": 1, "default_class": "b.c", "classes": {"a-1": {"max_hold": "1d1ms"}, "b.c": {"limit": "1.5GiB", "guarantee": "12.5%", "critical": true}},
                "jobs": [{"match": {"command": ["a\"b", "\\c"], "env": {"X": ["1", "2"], "Y": "*"}}, "class": "a-1", "reserve": "3u"}, {"serve": "direct"}],
-               "devices": {"GPU-5d1e": {"keep": "0B"}, "*": {"capacity": "1u"}}, "report": {"gpu_hour_price": 0.1, "path": "%q{A}/%%"}, "admission": {"max_jobs": "0.001x cores"}})"}) {
+               "devices": {"GPU-5d1e": {"keep": "0B"}, "0": {}, "*": {"capacity": "1u"}}, "report": {"gpu_hour_price": 0.1, "path": "%q{A}/%%"}, "admission": {"max_jobs": "0.001x cores"}})"}) {
     const Policy policy = policy_of(text);
     const std::string encoded = encode_document(policy);
     INFO(encoded);
