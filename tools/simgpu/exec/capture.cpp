@@ -98,7 +98,9 @@ bool is_joined(const Capture& capture, const Stream& origin) {
   });
 }
 
-void close(const std::shared_ptr<Capture>& capture) {
+enum class Captured { kept, dropped };
+
+void close(const std::shared_ptr<Capture>& capture, Captured result) {
   for (Stream* member : capture->members) {
     member->capture.reset();
     member->capture_front.clear();
@@ -106,6 +108,8 @@ void close(const std::shared_ptr<Capture>& capture) {
   capture->members.clear();
   capture->invalidated = true;  // an event that was recorded in it joins nothing any more
   std::erase(open_captures(), capture);
+  // A query may have made its handle known.
+  if (result == Captured::dropped && capture->owns_graph) handles<Graph>().remove(capture->graph.get());
   g_open.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -181,6 +185,7 @@ CUresult begin_capture(Stream& stream, CUstreamCaptureMode mode, std::shared_ptr
   capture->mode = mode;
   capture->thread = std::this_thread::get_id();
   capture->origin = &stream;
+  capture->owns_graph = into == nullptr;
   capture->graph = into != nullptr ? std::move(into) : std::make_shared<Graph>();
   capture->members.insert(&stream);
   stream.capture = capture;
@@ -209,7 +214,7 @@ CUresult end_capture(Stream& stream, std::shared_ptr<Graph>& graph) {
   } else {
     graph = capture->graph;
   }
-  close(capture);
+  close(capture, code == CUDA_SUCCESS ? Captured::kept : Captured::dropped);
   return code;
 }
 
@@ -224,7 +229,7 @@ void forget_captured(Stream& stream) {
   const std::shared_ptr<Capture> capture = stream.capture;
   capture->invalidated = true;
   if (capture->origin == &stream) {
-    close(capture);
+    close(capture, Captured::dropped);
     return;
   }
   capture->members.erase(&stream);

@@ -27,6 +27,7 @@ class Capture {
   std::thread::id thread;
   Stream* origin = nullptr;
   std::shared_ptr<Graph> graph;
+  bool owns_graph = true;  ///< made for this capture: it goes when the capture fails
   bool invalidated = false;
   std::set<Stream*> members;  ///< streams that are captured into it, the origin too
 };

@@ -32,6 +32,7 @@ bool reaches(const GraphNode* from, const GraphNode* to) {
 bool UserObject::release(unsigned count) {
   // Acquire-release: whoever destroys it sees what the other owners did with it.
   if (references_.fetch_sub(count, std::memory_order_acq_rel) != count) return false;
+  const std::shared_ptr<UserObject> self = handles<UserObject>().remove(this);
   destroy_(pointer_);
   return true;
 }

@@ -99,6 +99,9 @@ class GraphExec : public CUgraphExec_st {
   /// cuGraphExecUpdate: takes over all operations of a graph of the same shape. CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE otherwise.
   CUresult update(const Graph& graph, CUgraphExecUpdateResultInfo& info);
 
+  /// What it runs as a graph of its own: a launch into a captured stream becomes a child node of that.
+  std::shared_ptr<Graph> as_graph() const;
+
   std::uint64_t flags() const { return flags_; }
 
  private:

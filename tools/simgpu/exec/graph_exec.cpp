@@ -117,6 +117,21 @@ SharedOperation GraphExec::operation_of(const GraphNode* node) const {
   return found == places_.end() ? nullptr : steps_[found->second].operation;
 }
 
+std::shared_ptr<Graph> GraphExec::as_graph() const {
+  auto graph = std::make_shared<Graph>();
+  const std::lock_guard lock(mutex_);
+  std::vector<GraphNode*> nodes;
+  for (const Step& step : steps_) {
+    std::vector<GraphNode*> after;
+    for (const std::size_t place : step.after) after.push_back(nodes[place]);
+    const bool is_order_alone = !step.enabled || step.type == CU_GRAPH_NODE_TYPE_GRAPH;
+    GraphNode* node = nullptr;
+    graph->add(is_order_alone ? std::make_shared<const Operation>() : step.operation, after, node);
+    nodes.push_back(node);
+  }
+  return graph;
+}
+
 CUresult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
   info = {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr, nullptr};
   GraphExec next(flags_);
