@@ -7,6 +7,7 @@
 
 #include "tools/simgpu/client/connection.h"
 #include "tools/simgpu/machine_config.h"
+#include "tools/simgpu/server/compile_service.h"
 
 namespace cupool::simgpu {
 namespace {
@@ -27,7 +28,10 @@ class ServerCompiler final : public ptx::Compiler {
  public:
   ptx::Compiled compile(const ptx::CompileRequest& request) override {
     const bool optimised = request.backend == ptx::Backend::optimised;
-    Result<RemoteObject> answer = compile_on_server(machine_directory(), request.source, optimised);
+    std::string text;
+    if (!request.preference.empty()) text.append(kCompilerLine).append(request.preference).append("\n");
+    text.append(request.source);
+    Result<RemoteObject> answer = compile_on_server(machine_directory(), text, optimised);
     if (!answer) {
       return tl::unexpected(
           ptx::CompileFailure{std::string("the simulated machine's server did not compile: ") + answer.error().detail});

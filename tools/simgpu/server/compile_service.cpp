@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "tools/simgpu/ptx/compile/compiler.h"
 #include "tools/simgpu/server/packet.h"
 #include "tools/simgpu/server/protocol.h"
 
@@ -38,15 +39,41 @@ std::string content_of(int file) {
   return text;
 }
 
+/// Never destroyed: a connection's thread may be in the midst of a compilation when the server ends.
+ptx::LocalCompiler& compiler() {
+  static ptx::LocalCompiler* const made = new ptx::LocalCompiler;
+  return *made;
+}
+
+/// Takes the line that names the asking program's own choice of compiler off the text.
+std::string_view take_preference(std::string_view& text) {
+  if (!text.starts_with(kCompilerLine)) return {};
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return {};
+  const std::string_view preference = text.substr(kCompilerLine.size(), end - kCompilerLine.size());
+  text.remove_prefix(end + 1);
+  return preference;
+}
+
+/// The object, or with Status::failed the compiler's words.
+Descriptor answer(const Request& request, std::string_view text, Reply& reply) {
+  const std::string_view preference = take_preference(text);
+  const ptx::Backend backend = request.word == 0 ? ptx::Backend::quick : ptx::Backend::optimised;
+  ptx::Compiled compiled = compiler().compile({.source = text, .backend = backend, .preference = preference});
+  if (compiled) return Descriptor{compiled->release()};
+  reply.status = Status::failed;
+  return file_with(compiled.error().message);
+}
+
 void serve(Descriptor socket) {
   while (true) {
     Request request;
     Descriptor source;
     if (receive_packet(socket.get(), &request, sizeof request, source) != static_cast<ssize_t>(sizeof request)) return;
     const std::string text = source ? content_of(source.get()) : std::string{};
-    const Descriptor words = file_with("this build of the server has no compiler");
-    const Reply reply{.status = Status::failed, .bytes = text.size()};
-    if (!send_packet(socket.get(), &reply, sizeof reply, words.get())) return;
+    Reply reply{.bytes = text.size()};
+    const Descriptor file = answer(request, text, reply);
+    if (!send_packet(socket.get(), &reply, sizeof reply, file.get())) return;
   }
 }
 
