@@ -80,7 +80,7 @@ NodeId Bins::find(Granules length, Granules alignment) {
   const unsigned certain = bin_of(length.count + alignment.count - 1) + 1;
   for (unsigned bin = next_bin(exact); bin < kBins; bin = next_bin(bin + 1)) {
     if (bound_[bin] < length.count) continue;
-    const NodeId id = search_bin(bin, length, alignment, kProbes);
+    const NodeId id = search_bin(bin, length, alignment, probes_of(bin));
     if (id != kNoNode) return id;
   }
   // Only the bins in which a node may or may not fit can hide one behind the nodes looked at.

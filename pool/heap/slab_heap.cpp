@@ -5,12 +5,14 @@
 #include <bit>
 #include <new>
 
+#include "policy/base/units.h"
+
 namespace cupool::pool {
 namespace {
 
 /// Slots start at multiples of the slot from an aligned slab, so they have the alignment that their length has.
 bool is_aligned_slot(Granules slot, Granules alignment) {
-  return slot.count % alignment.count == 0;
+  return (slot.count & (alignment.count - 1)) == 0;
 }
 
 /// Nor may the tail behind the last slot waste more than rounding does.
@@ -24,8 +26,14 @@ SlabHeap::SlabHeap(std::unique_ptr<Heap> engine, const HeapConfig& config)
     : engine_(std::move(engine)),
       slab_length_(config.slab),
       slack_share_(config.slack_share),
-      first_slab_after_(config.first_slab_after),
-      longest_region_(std::clamp(config.handle, config.slab, Granules{config.slab.count * 64})) {}
+      longest_region_(std::clamp(config.handle, config.slab, Granules{config.slab.count * 64})) {
+  for (SizeClass size_class = 0; size_class < kSizeClasses; ++size_class) {
+    const Granules slot = slot_length(size_class);
+    const std::uint64_t after = std::max(config.first_slab_after, slab_length_.count / slot.count);
+    const bool is_used = slot <= slab_length_ && fills_slab(slot, slab_length_);
+    rules_[size_class] = ClassRule{slot, is_used ? static_cast<std::uint32_t>(after) : UINT32_MAX};
+  }
+}
 
 std::uint64_t SlabHeap::slabs_of(const Region& region) const {
   return region.taken.run.length.count / slab_length_.count;
@@ -42,10 +50,9 @@ bool SlabHeap::is_region(const Taken& taken) const {
 }
 
 Result<Taken> SlabHeap::take(Granules length, Granules alignment) {
-  if (is_small(length) && std::has_single_bit(alignment.count)) {
+  if (is_small(length) && is_power_of_two(alignment.count)) {
     const SizeClass size_class = size_class_of(length);
-    const Granules slot = slot_length(size_class);
-    if (is_aligned_slot(slot, alignment) && fills_slab(slot, slab_length_)) {
+    if (is_aligned_slot(rules_[size_class].slot, alignment)) {
       if (Slab* const slab = slab_for(size_class)) return take_slot(*slab, length);
     }
   }
@@ -98,11 +105,6 @@ void SlabHeap::count_direct(Granules length, int blocks) {
   if (is_small(length)) direct_of_class_[size_class_of(length)] += static_cast<std::uint32_t>(blocks);
 }
 
-bool SlabHeap::is_worth_a_slab(SizeClass size_class) const {
-  return open_slabs_[size_class] != 0 ||
-         direct_of_class_[size_class] >= std::max(first_slab_after_, slab_length_.count / slot_length(size_class).count);
-}
-
 Taken SlabHeap::take_slot(Slab& slab, Granules length) {
   if (slab.used() == 0) --empty_;
   const Run run = slab.take(length);
@@ -141,11 +143,11 @@ void SlabHeap::trim() {
 
 Slab* SlabHeap::slab_for(SizeClass size_class) {
   if (!queues_[size_class].empty()) return &queues_[size_class].lowest();
-  return open_slab(size_class);
+  return is_worth_a_slab(size_class) ? open_slab(size_class) : nullptr;
 }
 
 Slab* SlabHeap::slab_with_longer_slot(Granules length, Granules alignment) {
-  if (!is_small(length) || !std::has_single_bit(alignment.count)) return nullptr;
+  if (!is_small(length) || !is_power_of_two(alignment.count)) return nullptr;
   for (SizeClass size_class = size_class_of(length); size_class < kSizeClasses; ++size_class) {
     if (!queues_[size_class].empty() && is_aligned_slot(slot_length(size_class), alignment)) return &queues_[size_class].lowest();
   }
@@ -153,7 +155,6 @@ Slab* SlabHeap::slab_with_longer_slot(Granules length, Granules alignment) {
 }
 
 Slab* SlabHeap::open_slab(SizeClass size_class) {
-  if (!is_worth_a_slab(size_class)) return nullptr;
   const bool has_room = region_with_room() != regions_.end();
   if (!has_room && affordable_slack() < slab_length_.count) return nullptr;
   try {

@@ -54,6 +54,13 @@ class SlabHeap final : public Heap {
   };
   using Regions = std::map<std::uint64_t, Region>;  // by start
 
+  /// A size class as this heap uses it.
+  struct ClassRule {
+    Granules slot;
+    /// Blocks in the engine from which on a slab is worth it; more than there can be for classes that waste the end of a slab.
+    std::uint32_t first_slab_after = 0;
+  };
+
   bool is_small(Granules length) const { return length.count != 0 && length.count < slab_length_.count / 2; }
   bool is_region(const Taken& taken) const;
   /// What programs hold: blocks of the engine and slots in use.
@@ -64,7 +71,9 @@ class SlabHeap final : public Heap {
   /// The lowest slab of the class with a free slot, opened if need be; null when none may or can be opened.
   Slab* slab_for(SizeClass size_class);
   void count_direct(Granules length, int blocks);
-  bool is_worth_a_slab(SizeClass size_class) const;
+  bool is_worth_a_slab(SizeClass size_class) const {
+    return direct_of_class_[size_class] >= rules_[size_class].first_slab_after || open_slabs_[size_class] != 0;
+  }
   Slab* open_slab(SizeClass size_class);
   void return_slab(Slab& slab);
   Regions::iterator region_with_room();
@@ -80,12 +89,12 @@ class SlabHeap final : public Heap {
   std::unique_ptr<Heap> engine_;
   Granules slab_length_;
   std::uint64_t slack_share_;
-  std::uint64_t first_slab_after_;
   Granules longest_region_;
   Regions regions_;
   std::uint64_t room_from_ = 0;               // no region that starts below has room for a slab
   std::vector<std::unique_ptr<Slab>> slabs_;  // by id; null for ids not in use
   std::vector<SlabId> free_ids_;
+  std::array<ClassRule, kSizeClasses> rules_;
   std::array<SlabQueue, kSizeClasses> queues_;
   std::array<std::uint32_t, kSizeClasses> open_slabs_{};       // of a class
   std::array<std::uint32_t, kSizeClasses> direct_of_class_{};  // blocks of the engine that a slot could hold

@@ -5,9 +5,9 @@
 // answer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <string.h>
 
 #include "shim/preload/preload.h"
+#include "shim/preload/text.h"
 
 enum state { STATE_UNKNOWN, STATE_OPEN, STATE_FAILED };
 static int state;
@@ -39,7 +39,7 @@ static const struct cupool_core* open_core(void) {
   char path[768];
   const size_t folder = cupool_own_folder(path, sizeof path - sizeof CUPOOL_CORE_FILE);
   if (folder == 0) return failed("where libcupool.so lies is not known", "");
-  strcpy(path + folder, CUPOOL_CORE_FILE);
+  cupool_copy(path + folder, CUPOOL_CORE_FILE, sizeof CUPOOL_CORE_FILE - 1);
   void* library = loader->dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
     const char* why = loader->dlerror();

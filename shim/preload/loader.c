@@ -6,10 +6,11 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "shim/preload/preload.h"
+#include "shim/preload/text.h"
 
 enum { VERSION_HIDDEN = 0x8000 };
 
@@ -29,15 +30,10 @@ static uintptr_t absolute(uintptr_t base, uintptr_t value) {
   return value < base ? base + value : value;
 }
 
-static int read_tables(const struct dl_phdr_info* object, struct tables* out) {
-  const ElfW(Dyn)* entry = NULL;
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) entry = (const void*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-  }
-  memset(out, 0, sizeof *out);
-  out->base = object->dlpi_addr;
+static int read_tables(uintptr_t base, const ElfW(Dyn) * entry, struct tables* out) {
+  *out = (struct tables){base, NULL, NULL, NULL, NULL, NULL};
   for (; entry != NULL && entry->d_tag != DT_NULL; ++entry) {
-    const void* address = (const void*)absolute(out->base, entry->d_un.d_ptr);
+    const void* address = (const void*)absolute(base, entry->d_un.d_ptr);
     switch (entry->d_tag) {
       case DT_SYMTAB:
         out->symbols = address;
@@ -61,10 +57,22 @@ static int read_tables(const struct dl_phdr_info* object, struct tables* out) {
   return out->symbols != NULL && out->strings != NULL && (out->gnu_hash != NULL || out->old_hash != NULL);
 }
 
+static const ElfW(Dyn) * dynamic_section(uintptr_t base, const ElfW(Phdr) * headers, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (headers[i].p_type == PT_DYNAMIC) return (const ElfW(Dyn)*)(base + headers[i].p_vaddr);
+  }
+  return NULL;
+}
+
+static int read_object(const struct dl_phdr_info* object, struct tables* out) {
+  return read_tables(object->dlpi_addr, dynamic_section(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum), out);
+}
+
 /// The address of symbol `index` if it is a definition of `name`; `hidden` says whether older, non-default versions count.
 static void* match(const struct tables* object, uint32_t index, const char* name, int hidden) {
   const ElfW(Sym)* symbol = &object->symbols[index];
-  if (symbol->st_shndx == SHN_UNDEF || symbol->st_value == 0 || strcmp(object->strings + symbol->st_name, name) != 0) return NULL;
+  if (symbol->st_shndx == SHN_UNDEF || symbol->st_value == 0 || !cupool_is_same(object->strings + symbol->st_name, name))
+    return NULL;
   if (!hidden && object->versions != NULL && (object->versions[index] & VERSION_HIDDEN) != 0) return NULL;
   return (void*)(object->base + symbol->st_value);
 }
@@ -118,7 +126,7 @@ static int search_object(struct dl_phdr_info* object, size_t size, void* argumen
   struct search* search = argument;
   struct tables tables;
   const int starts_here = holds(object, search->after);
-  if (search->passed && !starts_here && !is_own(object) && read_tables(object, &tables)) {
+  if (search->passed && !starts_here && !is_own(object) && read_object(object, &tables)) {
     search->found = find_in(&tables, search->name, 0);
   }
   search->passed |= starts_here;
@@ -138,17 +146,47 @@ void* cupool_real_dlvsym __attribute__((visibility("hidden")));
 void* cupool_real_dlmopen __attribute__((visibility("hidden")));
 static struct cupool_loader loader_functions;
 
+/// The loader's list of objects, as it keeps it for debuggers: reached from the program's dynamic section. Null where the kernel
+/// did not start the program itself (ld.so was run by hand).
+static const struct link_map* loaded_objects(void) {
+  const ElfW(Phdr)* headers = (const void*)getauxval(AT_PHDR);
+  const size_t count = getauxval(AT_PHNUM);
+  uintptr_t base = 0;
+  for (size_t i = 0; headers != NULL && i < count; ++i) {
+    if (headers[i].p_type == PT_PHDR) base = (uintptr_t)headers - headers[i].p_vaddr;
+  }
+  const ElfW(Dyn)* entry = headers != NULL ? dynamic_section(base, headers, count) : NULL;
+  for (; entry != NULL && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr != 0) return ((const struct r_debug*)entry->d_un.d_ptr)->r_map;
+  }
+  return NULL;
+}
+
+/// As cupool_find_beyond(our own, name), but with no call that a sanitizer wraps: it may be initialising. The first lookup of a
+/// process comes before there are threads that unload libraries, or long after those libraries that hold these functions.
+static void* find_loader_function(const char* name) {
+  extern const ElfW(Dyn) own_dynamic_section[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
+  int passed = 0;
+  for (const struct link_map* object = loaded_objects(); object != NULL; object = object->l_next) {
+    struct tables tables;
+    void* found = passed && read_tables(object->l_addr, object->l_ld, &tables) ? find_in(&tables, name, 0) : NULL;
+    if (found != NULL) return found;
+    passed |= object->l_ld == own_dynamic_section;
+  }
+  return cupool_find_beyond(cupool_stubs, name);
+}
+
 const struct cupool_loader* cupool_loader(void) {
   // Threads that come here together find the same addresses; dlsym is stored last and read first.
   if (__atomic_load_n(&cupool_real_dlsym, __ATOMIC_ACQUIRE) == NULL) {
     struct cupool_loader* out = &loader_functions;
-    *(void**)&out->dlvsym = cupool_real_dlvsym = cupool_find_beyond(cupool_stubs, "dlvsym");
-    *(void**)&out->dlmopen = cupool_real_dlmopen = cupool_find_beyond(cupool_stubs, "dlmopen");
-    *(void**)&out->dlopen = cupool_find_beyond(cupool_stubs, "dlopen");
-    *(void**)&out->dlclose = cupool_find_beyond(cupool_stubs, "dlclose");
-    *(void**)&out->dlerror = cupool_find_beyond(cupool_stubs, "dlerror");
-    *(void**)&out->dladdr = cupool_find_beyond(cupool_stubs, "dladdr");
-    void* found = cupool_find_beyond(cupool_stubs, "dlsym");
+    *(void**)&out->dlvsym = cupool_real_dlvsym = find_loader_function("dlvsym");
+    *(void**)&out->dlmopen = cupool_real_dlmopen = find_loader_function("dlmopen");
+    *(void**)&out->dlopen = find_loader_function("dlopen");
+    *(void**)&out->dlclose = find_loader_function("dlclose");
+    *(void**)&out->dlerror = find_loader_function("dlerror");
+    *(void**)&out->dladdr = find_loader_function("dladdr");
+    void* found = find_loader_function("dlsym");
     *(void**)&out->dlsym = found;
     __atomic_store_n(&cupool_real_dlsym, found, __ATOMIC_RELEASE);
   }
@@ -170,13 +208,14 @@ static int remember_own(struct dl_phdr_info* object, size_t size, void* argument
   (void)size;
   struct own* own = argument;
   if (!is_own(object)) return 0;
-  read_tables(object, &own->tables);
+  read_object(object, &own->tables);
   own->begin = object->dlpi_addr;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const uintptr_t end = object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz;
     if (object->dlpi_phdr[i].p_type == PT_LOAD && end > own->size) own->size = end;
   }
-  if (strlen(object->dlpi_name) < sizeof own->path) strcpy(own->path, object->dlpi_name);
+  const size_t length = cupool_length(object->dlpi_name);
+  if (length < sizeof own->path) cupool_copy(own->path, object->dlpi_name, length);
   return 1;
 }
 
@@ -189,13 +228,15 @@ static const struct own* own(void) {
 }
 
 int cupool_slot_of(const char* name) {
-  if (name == NULL || (strncmp(name, "cu", 2) != 0 && strncmp(name, "nvml", 4) != 0)) return -1;
+  if (name == NULL || (!cupool_begins_with(name, "cu") && !cupool_begins_with(name, "nvml"))) return -1;
   const uintptr_t stub = (uintptr_t)find_in(&own()->tables, name, 1);
   const uintptr_t offset = stub - (uintptr_t)cupool_stubs;
   return stub != 0 && offset < (uintptr_t)CUPOOL_SLOT_COUNT * CUPOOL_STUB_BYTES ? (int)(offset / CUPOOL_STUB_BYTES) : -1;
 }
 
-int cupool_is_ours(const void* address) { return (uintptr_t)address - own()->begin < own()->size; }
+int cupool_is_ours(const void* address) {
+  return (uintptr_t)address - own()->begin < own()->size;
+}
 
 /// strtoul has a new symbol version in newer glibc.
 static uintptr_t read_hex(const char** text) {
@@ -206,6 +247,11 @@ static uintptr_t read_hex(const char** text) {
     if (digit < 0) return value;
     value = value * 16 + (uintptr_t)digit;
   }
+}
+
+static char* find_char(char* text, char wanted) {
+  while (*text != 0 && *text != wanted) ++text;
+  return *text == wanted ? text : NULL;
 }
 
 /// The kernel's list of mappings knows the path even where LD_PRELOAD was relative and the process has moved since.
@@ -219,23 +265,23 @@ static size_t path_from_mappings(char* path, size_t size) {
     used += (size_t)got;
     line[used] = 0;
     char *start = line, *end;
-    while ((end = strchr(start, '\n')) != NULL) {
+    while ((end = find_char(start, '\n')) != NULL) {
       *end = 0;
       const char* number = start;
       const uintptr_t from = read_hex(&number);
       number += *number == '-';
       const uintptr_t to = read_hex(&number);
-      const char* name = strchr(start, '/');
-      if ((uintptr_t)cupool_stubs >= from && (uintptr_t)cupool_stubs < to && name != NULL && strlen(name) < size) {
-        strcpy(path, name);
-        length = strlen(name);
+      const char* name = find_char(start, '/');
+      if ((uintptr_t)cupool_stubs >= from && (uintptr_t)cupool_stubs < to && name != NULL && cupool_length(name) < size) {
+        length = cupool_length(name);
+        cupool_copy(path, name, length);
         break;
       }
       start = end + 1;
     }
-    used = strlen(start);
+    used = cupool_length(start);
     if (used == sizeof line - 1) used = 0;  // a line longer than the buffer is none of ours
-    memmove(line, start, used);
+    cupool_copy(line, start, used);
   }
   close(file);
   return length;
@@ -244,9 +290,9 @@ static size_t path_from_mappings(char* path, size_t size) {
 size_t cupool_own_folder(char* folder, size_t size) {
   const char* loaded_as = own()->path;
   size_t length = 0;
-  if (loaded_as[0] == '/' && strlen(loaded_as) < size) {
-    strcpy(folder, loaded_as);
-    length = strlen(loaded_as);
+  if (loaded_as[0] == '/' && cupool_length(loaded_as) < size) {
+    length = cupool_length(loaded_as);
+    cupool_copy(folder, loaded_as, length);
   } else {
     length = path_from_mappings(folder, size);
   }

@@ -6,9 +6,9 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
 
 #include "shim/preload/preload.h"
+#include "shim/preload/text.h"
 
 /// In rax and rdx: the assembly reads both.
 struct decision {
@@ -22,7 +22,9 @@ CALLED_FROM_ASSEMBLY struct decision cupool_decide_dlmopen(long space, const cha
 
 static const struct decision leave_it = {NULL, 0};
 
-static int is_runtime_name(const char* name) { return strncmp(name, "cuda", 4) == 0; }
+static int is_runtime_name(const char* name) {
+  return cupool_begins_with(name, "cuda");
+}
 
 /// A name of the driver, of whatever version: cu and a capital. cuBLAS, cuFFT and the runtime go on in small letters.
 static int is_driver_name(const char* name) {
@@ -94,9 +96,11 @@ struct decision cupool_decide_dlvsym(void* handle, const char* name, const char*
 }
 
 static int is_vendor_library(const char* file) {
-  const char* slash = strrchr(file, '/');
-  const char* base = slash != NULL ? slash + 1 : file;
-  return strncmp(base, "libcuda.so", 10) == 0 || strncmp(base, "libnvidia-ml.so", 15) == 0;
+  const char* base = file;
+  for (const char* c = file; *c != 0; ++c) {
+    if (*c == '/') base = c + 1;
+  }
+  return cupool_begins_with(base, "libcuda.so") || cupool_begins_with(base, "libnvidia-ml.so");
 }
 
 /// A driver in a namespace of its own would be a second, unhooked copy: the base namespace's one is given instead.

@@ -7,13 +7,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "shim/preload/preload.h"
+#include "shim/preload/text.h"
 
 enum { OUT_OF_MEMORY = 2, STUB_LIBRARY = 34, NVML_LIBRARY_NOT_FOUND = 12 };
 static const char kSystemPolicy[] = "/etc/cupool/policy.json";
@@ -38,7 +38,7 @@ static int root_has_a_policy(void) {
 
 static int asked_for(const char* variable, const char* value) {
   const char* set = secure_getenv(variable);
-  return set != NULL && strcmp(set, value) == 0 && !root_has_a_policy();
+  return set != NULL && cupool_is_same(set, value) && !root_has_a_policy();
 }
 
 int cupool_is_switched_off(void) {
@@ -49,8 +49,10 @@ void cupool_fail(const char* reason, const char* detail) {
   refusing = !asked_for("CUPOOL_ON_ERROR", "open");
   static const char refused[] = "cupool: allocations are refused: ", open[] = "cupool: this process is not governed: ";
   const char* start = refusing ? refused : open;
-  struct iovec line[] = {
-      {(void*)start, strlen(start)}, {(void*)reason, strlen(reason)}, {(void*)detail, strlen(detail)}, {"\n", 1}};
+  struct iovec line[] = {{(void*)start, cupool_length(start)},
+                         {(void*)reason, cupool_length(reason)},
+                         {(void*)detail, cupool_length(detail)},
+                         {"\n", 1}};
   // One write, so that lines of several processes do not mix. Where stderr is gone nobody can be told.
   if (writev(STDERR_FILENO, line, 4) < 0) return;
 }
@@ -61,8 +63,8 @@ static int is_allocating(const char* name) {
 #include "shim/abi/allocating.def"
   };
   for (size_t i = 0; i < sizeof bases / sizeof *bases; ++i) {
-    const size_t length = strlen(bases[i]);
-    if (strncmp(name, bases[i], length) == 0 && (name[length] == 0 || name[length] == '_')) return 1;
+    const size_t length = cupool_length(bases[i]);
+    if (cupool_begins_with(name, bases[i]) && (name[length] == 0 || name[length] == '_')) return 1;
   }
   return 0;
 }
@@ -72,7 +74,7 @@ static void* vendor_function(const char* name) {
   const struct cupool_loader* loader = cupool_loader();
   void* found = cupool_find_beyond(cupool_stubs, name);
   if (found != NULL) return found;
-  const char* file = strncmp(name, "nvml", 4) == 0 ? "libnvidia-ml.so.1" : "libcuda.so.1";
+  const char* file = cupool_begins_with(name, "nvml") ? "libnvidia-ml.so.1" : "libcuda.so.1";
   void* library = loader->dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
   if (library == NULL) library = loader->dlopen(file, RTLD_LAZY);
   return library != NULL ? loader->dlsym(library, name) : NULL;
@@ -85,7 +87,7 @@ static int (*real_lookup_v2)(const char*, void**, int, uint64_t, int*);
 static int filter(int code, const char* symbol, void** function, int version) {
   if (code != 0 || symbol == NULL || function == NULL || *function == NULL) return code;
   // From 12.0 on the base name means the form with five arguments.
-  if (version >= 12000 && strcmp(symbol, "cuGetProcAddress") == 0) symbol = "cuGetProcAddress_v2";
+  if (version >= 12000 && cupool_is_same(symbol, "cuGetProcAddress")) symbol = "cuGetProcAddress_v2";
   *function = cupool_without_core_substitute(symbol, *function);
   return code;
 }
@@ -99,11 +101,11 @@ static int lookup_v2(const char* symbol, void** function, int version, uint64_t 
 void* cupool_without_core_substitute(const char* name, void* found) {
   if (!refusing) return found;
   if (is_allocating(name)) return (void*)refuse;
-  if (strcmp(name, "cuGetProcAddress") == 0) {
+  if (cupool_is_same(name, "cuGetProcAddress")) {
     *(void**)&real_lookup_v1 = found;
     return (void*)lookup_v1;
   }
-  if (strcmp(name, "cuGetProcAddress_v2") == 0) {
+  if (cupool_is_same(name, "cuGetProcAddress_v2")) {
     *(void**)&real_lookup_v2 = found;
     return (void*)lookup_v2;
   }
@@ -112,14 +114,14 @@ void* cupool_without_core_substitute(const char* name, void* found) {
 
 void* cupool_without_core_resolve(uint32_t slot, const void* caller) {
   const char* name = cupool_name_of(slot);
-  if (strncmp(name, "cuda", 4) == 0) {
+  if (cupool_begins_with(name, "cuda")) {
     // The runtime that the caller is linked with; which one differs between callers, so the slot stays empty.
     void* found = cupool_find_beyond(cupool_stubs, name);
     return found != NULL ? found : (void*)cupool_stub_answer;
   }
   void* found = vendor_function(name);
   (void)caller;
-  if (found == NULL) return strncmp(name, "nvml", 4) == 0 ? (void*)nvml_stub_answer : (void*)cupool_stub_answer;
+  if (found == NULL) return cupool_begins_with(name, "nvml") ? (void*)nvml_stub_answer : (void*)cupool_stub_answer;
   found = cupool_without_core_substitute(name, found);
   __atomic_store_n(&cupool_slots[slot], found, __ATOMIC_RELEASE);
   return found;

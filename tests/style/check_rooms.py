@@ -31,7 +31,7 @@ OUTSIDE = {
     "nlohmann/": ["policy/parse.cpp", "shim/report/", "tools/cupool/", "tests/"],
     "CLI/": ["tools/cupool/", "tools/simgpu/ptx/tool/", "tests/"],
     "fmt/": ["tools/cupool/", "tests/"],
-    "dlfcn.h": ["shim/", "tools/simgpu/", "tools/cupool/cmd_doctor.cpp", "tools/cupool/probe", "tests/"],
+    "dlfcn.h": ["shim/", "tools/simgpu/", "tools/cupool/cmd_doctor.cpp", "tools/cupool/launch/probe.c", "tests/"],
     "libunwind.h": ["shim/report/call_site.cpp"],
     "sys/socket.h": ["shim/ipc/", "tools/simgpu/", "tests/"],
     "sys/mman.h": ["pool/ledger/store.cpp", "shim/report/", "tools/simgpu/", "tests/"],

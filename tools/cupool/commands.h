@@ -7,6 +7,9 @@
 /// references outlive the command.
 namespace cupool::tool {
 
+void add_run(CLI::App& parent, Session& session);
+void add_env(CLI::App& parent, Session& session);
+void add_report(CLI::App& parent, Session& session);
 void add_policy_check(CLI::App& parent, Session& session);
 void add_policy_explain(CLI::App& parent, Session& session);
 void add_policy_schema(CLI::App& parent, Session& session);

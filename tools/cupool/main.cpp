@@ -76,6 +76,9 @@ int run(int argc, char** argv) {
   app.formatter(std::make_shared<FirstLineFormatter>());
   app.get_formatter()->column_width(34);
   add_global_options(app, session);
+  add_run(app, session);
+  add_env(app, session);
+  add_report(app, session);
   add_policy(app, session);
   if (argc < 2) {
     fmt::print("{}", app.help());

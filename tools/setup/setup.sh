@@ -13,6 +13,9 @@ setup_die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 setup_build_packages=(g++ meson ninja-build git python3 python3-jsonschema catch2 libexpected-dev librapidcheck-dev libbenchmark-dev nlohmann-json3-dev
   libcli11-dev libfmt-dev libunwind-dev tcc)
 
+# What the benchmarks compare with, and count instructions with.
+setup_bench_packages=(libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 valgrind)
+
 setup_packages() {
   local missing=() package
   for package in "$@"; do

@@ -8,7 +8,7 @@
 #include "shim/report/region.h"
 #include "shim/report/report.h"
 
-namespace cupool::cli {
+namespace cupool::tool {
 namespace {
 
 Json sample_report() {
@@ -104,4 +104,4 @@ TEST_CASE("a name in a report cannot drive the reader's terminal", "[tools][repo
   CHECK(to_table(report).find('\x1b') == std::string::npos);
 }
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace cupool::cli {
+namespace cupool::tool {
 namespace {
 
 double microseconds(const Json& object, const char* key) {
@@ -68,4 +68,4 @@ std::string to_chrome_trace(const Json& report) {
   return trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool

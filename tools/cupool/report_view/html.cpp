@@ -5,7 +5,7 @@
 
 #include "tools/cupool/report_view/views.h"
 
-namespace cupool::cli {
+namespace cupool::tool {
 namespace {
 
 constexpr double kWidth = 860, kHeight = 220, kLeft = 70, kBottom = 24;
@@ -199,4 +199,4 @@ std::string to_html(const Json& report) {
   return out + "</body></html>\n";
 }
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool

@@ -6,7 +6,7 @@
 
 #include "tools/cupool/report_view/views.h"
 
-namespace cupool::cli {
+namespace cupool::tool {
 namespace {
 
 struct Block {
@@ -118,4 +118,4 @@ std::string to_memory_viz(const Json& report) {
   return snapshot.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool

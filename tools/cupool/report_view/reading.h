@@ -7,7 +7,7 @@
 
 #include "policy/base/units.h"
 
-namespace cupool::cli {
+namespace cupool::tool {
 
 /// A report as it was read from a file: any JSON. These accessors answer for whatever is there, so that a report of another version
 /// or one that somebody has edited is shown as far as it goes: what is missing or of another type reads as zero, empty or false.
@@ -63,4 +63,4 @@ inline Bytes bytes(const Json& object, const char* key) {
   return Bytes{number(object, key)};
 }
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool

@@ -7,7 +7,7 @@
 
 #include "tools/cupool/report_view/views.h"
 
-namespace cupool::cli {
+namespace cupool::tool {
 namespace {
 
 std::string duration(std::uint64_t ns) {
@@ -165,4 +165,4 @@ std::string to_table(const Json& report) {
   return out;
 }
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool

@@ -5,7 +5,7 @@
 
 #include "tools/cupool/report_view/reading.h"
 
-namespace cupool::cli {
+namespace cupool::tool {
 
 /// A report as a table for the terminal: who used how much, what was refused and by which rule, how long allocation calls took.
 std::string to_table(const Json& report);
@@ -19,4 +19,4 @@ std::string to_memory_viz(const Json& report);
 /// The Chrome trace format that ui.perfetto.dev opens: counters of memory per process and device, refusals as instants.
 std::string to_chrome_trace(const Json& report);
 
-}  // namespace cupool::cli
+}  // namespace cupool::tool
