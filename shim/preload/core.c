@@ -5,6 +5,10 @@
 // answer.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
 
 #include "shim/preload/preload.h"
 #include "shim/preload/text.h"
@@ -34,12 +38,35 @@ static void prepare_offer(void) {
   offered.stub_answer = cupool_stub_answer;
 }
 
+/// Whether the file holds all that its program headers promise. The loader maps what is promised without looking: a copy that was
+/// cut short would end the process by SIGBUS.
+static int is_whole(const char* path) {
+  union {
+    ElfW(Ehdr) header;
+    char bytes[1024];
+  } start;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 1;  // the loader says it better
+  const ssize_t got = read(file, start.bytes, sizeof start.bytes);
+  const off_t size = lseek(file, 0, SEEK_END);
+  close(file);
+  if (got < (ssize_t)sizeof start.header || start.header.e_phentsize != sizeof(ElfW(Phdr))) return 0;
+  for (size_t i = 0; i < start.header.e_phnum; ++i) {
+    const size_t at = start.header.e_phoff + i * sizeof(ElfW(Phdr));
+    if (at + sizeof(ElfW(Phdr)) > (size_t)got) return 0;
+    const ElfW(Phdr)* segment = (const void*)(start.bytes + at);
+    if (segment->p_offset + segment->p_filesz > (size_t)size) return 0;
+  }
+  return 1;
+}
+
 static const struct cupool_core* open_core(void) {
   const struct cupool_loader* loader = cupool_loader();
   char path[768];
   const size_t folder = cupool_own_folder(path, sizeof path - sizeof CUPOOL_CORE_FILE);
   if (folder == 0) return failed("where libcupool.so lies is not known", "");
   cupool_copy(path + folder, CUPOOL_CORE_FILE, sizeof CUPOOL_CORE_FILE - 1);
+  if (!is_whole(path)) return failed("the core is not a whole library: ", path);
   void* library = loader->dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
     const char* why = loader->dlerror();

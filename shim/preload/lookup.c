@@ -108,6 +108,7 @@ struct decision cupool_decide_dlmopen(long space, const char* file, int mode, co
   (void)caller;
   const struct cupool_loader* loader = cupool_loader();
   if (space == LM_ID_BASE || file == NULL || !is_vendor_library(file)) return leave_it;
+  if (cupool_core() == NULL && !cupool_is_refusing()) return leave_it;
   const struct decision decision = {loader->dlopen(file, mode & ~RTLD_GLOBAL), 1};
   return decision;
 }

@@ -47,6 +47,8 @@ void* cupool_without_core_substitute(const char* name, void* found);
 void* cupool_without_core_resolve(uint32_t slot, const void* caller);
 /// Why there is no core: said once, on one line of stderr, and whether allocations are refused from now on is decided.
 void cupool_fail(const char* reason, const char* detail);
+/// Whether allocations are refused for want of a core.
+int cupool_is_refusing(void);
 /// CUPOOL=off, where no root-owned policy forbids it.
 int cupool_is_switched_off(void);
 int cupool_stub_answer(void);

@@ -41,6 +41,9 @@ static int asked_for(const char* variable, const char* value) {
   return set != NULL && cupool_is_same(set, value) && !root_has_a_policy();
 }
 
+int cupool_is_refusing(void) {
+  return refusing;
+}
 int cupool_is_switched_off(void) {
   return asked_for("CUPOOL", "off");
 }
