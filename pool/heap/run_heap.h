@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -32,7 +33,8 @@ template <class Index>
 class RunHeap final : public Heap {
  public:
   /// May throw std::bad_alloc.
-  explicit RunHeap(const HeapConfig& config) : handle_(config.handle), map_(config.capacity), index_(map_, config.handle) {
+  explicit RunHeap(const HeapConfig& config)
+      : handle_(config.handle), map_(config.capacity, page_of(config.handle)), index_(map_, config.handle) {
     enlist_absent(map_.first());
   }
   RunHeap(const RunHeap&) = delete;
@@ -160,6 +162,9 @@ class RunHeap final : public Heap {
  private:
   static constexpr unsigned kSplitsAround = 2;  // of one node, to get its middle
   static constexpr unsigned kSplitsOfClaim = kSplitsAround + 2 * Index::kSplitsOfPut;
+
+  /// A handle or 2 MiB (of granules of 512 bytes), whichever is shorter; not so short that the index costs more than the nodes.
+  static Granules page_of(Granules handle) { return std::clamp(handle, Granules{16}, Granules{4096}); }
 
   static bool is_request(Granules length, Granules alignment) {
     return length.count != 0 && alignment.count != 0 && (alignment.count & (alignment.count - 1)) == 0;

@@ -6,13 +6,14 @@
 
 namespace cupool::pool {
 
-RunMap::RunMap(Granules capacity) : capacity_(capacity) {
+RunMap::RunMap(Granules capacity, Granules page)
+    : capacity_(capacity), page_shift_(static_cast<unsigned>(std::countr_zero(page.count))) {
   if (!reserve(1, Granules{1})) throw std::bad_alloc();
   enter_page(add_node(Granules{0}, capacity, State::absent));
 }
 
 bool RunMap::reserve(unsigned nodes, Granules end) {
-  const std::uint64_t pages = ((end.count - 1) >> kPageShift) + 1;
+  const std::uint64_t pages = ((end.count - 1) >> page_shift_) + 1;
   const bool names_suffice = unused_count_ + (chunks_.size() * kChunk - used_) >= nodes;
   if (names_suffice && pages <= first_in_page_.size()) return true;
   try {
@@ -94,7 +95,7 @@ void RunMap::swallow_after(NodeId id) {
 }
 
 NodeId RunMap::find(Granules position) const {
-  std::uint64_t page = position.count >> kPageShift;
+  std::uint64_t page = position.count >> page_shift_;
   NodeId id = page < first_in_page_.size() ? first_in_page_[page] : kNoNode;
   if (id == kNoNode || (*this)[id].start() > position) {
     // The node begins in an earlier page: the last node of the nearest page below that has one. Page 0 always has.

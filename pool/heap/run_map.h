@@ -36,11 +36,12 @@ static_assert(sizeof(Node) == 32, "64 bytes of metadata per block are allowed: o
 /// The index space as a list of nodes in address order: every granule of [0, capacity) lies in exactly one.
 ///
 /// Knows states and neighbours, not policy: engines decide what to split and merge, and index the free nodes.
-/// Splitting and merging cost a constant; find() looks at one page (2 MiB of granules of 512 bytes) and its nodes.
+/// Splitting and merging cost a constant; find() looks at one page and its nodes.
 class RunMap {
  public:
-  /// Starts as one absent node. May throw std::bad_alloc.
-  explicit RunMap(Granules capacity);
+  /// Starts as one absent node. `page`, a power of two, is the step of the index behind find(): 4 bytes for each. May throw
+  /// std::bad_alloc.
+  RunMap(Granules capacity, Granules page);
 
   Node& operator[](NodeId id) { return chunks_[id / kChunk][id % kChunk]; }
   const Node& operator[](NodeId id) const { return chunks_[id / kChunk][id % kChunk]; }
@@ -75,15 +76,14 @@ class RunMap {
 
  private:
   static constexpr std::uint32_t kChunk = 2048;
-  /// Pages only speed up find(): 4 bytes for each 4096 granules.
-  static constexpr unsigned kPageShift = 12;
-  static std::uint64_t page_of(const Node& node) { return node.start_ >> kPageShift; }
+  std::uint64_t page_of(const Node& node) const { return node.start_ >> page_shift_; }
 
   NodeId add_node(Granules start, Granules length, State state);
   void enter_page(NodeId id);
   void leave_page(NodeId id);
 
   Granules capacity_;
+  unsigned page_shift_;
   // Chunks, so that growing neither moves nodes nor stalls one unlucky request.
   std::vector<std::unique_ptr<Node[]>> chunks_;
   std::uint32_t used_ = 0;   // names given out so far, free ones included

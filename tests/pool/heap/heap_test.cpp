@@ -146,6 +146,38 @@ TEST_CASE("free handles are counted as they come and go", "[pool][heap]") {
   CHECK(heap->statistics().free_handles == 4);
 }
 
+TEST_CASE("a hole that fits is found behind many in the same bin that do not", "[pool][heap]") {
+  auto heap = full_grown(200000);
+  // 1008 to 1023 granules share a bin. The one that fits is freed first, so all others lie before it.
+  const Taken fitting = heap->take(Granules{1020}, kOne).value();
+  heap->take(kOne, kOne).value();
+  std::vector<Taken> others;
+  for (int i = 0; i < 100; ++i) {
+    others.push_back(heap->take(Granules{1008}, kOne).value());
+    heap->take(kOne, kOne).value();
+  }
+  while (heap->take(heap->statistics().largest_free, kOne)) continue;
+  REQUIRE(heap->give_back(fitting));
+  for (const Taken& other : others) REQUIRE(heap->give_back(other));
+  CHECK(heap->take(Granules{1021}, kOne).error().code == Errc::no_space);
+  CHECK(heap->take(Granules{1015}, kOne)->run.start == fitting.run.start);
+}
+
+TEST_CASE("an aligned request finds the one hole in which it fits, however long the others are", "[pool][heap]") {
+  auto heap = full_grown(1 << 17);
+  // Holes of 100 that miss a multiple of 64 with 64 granules behind it by one, and one that does not.
+  std::vector<Taken> holes;
+  for (std::uint64_t at = 0; at < 100; ++at) holes.push_back(taken_at(*heap, at * 256 + 1, 100));
+  const Taken good = taken_at(*heap, 200 * 256, 100);
+  std::vector<Run> rest;
+  REQUIRE(heap->list_free(kOne, rest));
+  for (const Run& run : rest) REQUIRE(heap->take_at(run));
+  REQUIRE(heap->give_back(good));
+  for (const Taken& hole : holes) REQUIRE(heap->give_back(hole));
+  CHECK(heap->take(Granules{64}, Granules{64})->run.start == good.run.start);
+  CHECK(heap->take(Granules{64}, Granules{64}).error().code == Errc::no_space);
+}
+
 TEST_CASE("16 TiB of 512-byte granules can be carved", "[pool][heap]") {
   const Engine engine = GENERATE(Engine::tlsf, Engine::buddy);
   auto heap = heap_of(kMaxCapacity.count, engine, true);
