@@ -75,7 +75,7 @@ void observe_sets(const Driver& driver, Observer& observer) {
   observer.expect("set_null", driver.cuMemsetD8_v2(0, 1, 16), CUDA_ERROR_INVALID_VALUE, Source::known);
   observer.expect("set_2d", driver.cuMemsetD2D8_v2(block.pointer, 64, 0x11, 16, 4), CUDA_SUCCESS, Source::header);
   read();
-  observer.expect("set_2d_value", bytes[15] == 0x11 && bytes[16] == 0xAB && bytes[192] == 0x11 && bytes[208] == 0xAB,
+  observer.expect("set_2d_value", bytes[15] == 0x11 && bytes[24] == 0xAB && bytes[192] == 0x11 && bytes[208] == 0xAB,
                   Source::header);
   observer.expect("set_2d_32", driver.cuMemsetD2D32_v2(block.pointer, 128, 0x22222222, 2, 2), CUDA_SUCCESS, Source::header);
   read();

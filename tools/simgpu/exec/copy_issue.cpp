@@ -22,6 +22,10 @@ bool is_captured(const Stream& stream) {
 CUresult issue_copy(Stream& stream, CopyJob job, CopyCall call) {
   if (job.bytes() == 0) return CUDA_SUCCESS;
   if (job.from.address == 0 || job.to.address == 0) return CUDA_ERROR_INVALID_VALUE;
+  const Reach from = reach_of(job.from, job);
+  const Reach to = reach_of(job.to, job);
+  if (from == Reach::beyond_end || to == Reach::beyond_end) return CUDA_ERROR_INVALID_VALUE;
+  job.is_stray = from == Reach::stray || to == Reach::stray;
   bool waits = false;
   if (call == CopyCall::synchronous) {
     waits = !is_device_side(job.from) || !is_device_side(job.to);
@@ -45,6 +49,8 @@ CUresult check_set(const CUDA_MEMSET_NODE_PARAMS& set) {
 CUresult issue_set(Stream& stream, const CUDA_MEMSET_NODE_PARAMS& set, CopyCall call) {
   if (set.width == 0 || set.height == 0) return CUDA_SUCCESS;
   if (const CUresult code = check_set(set); code != CUDA_SUCCESS) return code;
+  const std::uint64_t end = (set.height - 1) * set.pitch + set.width * set.elementSize;
+  if (reach_of(set.dst, end) == Reach::beyond_end) return CUDA_ERROR_INVALID_VALUE;
   SharedOperation operation = make_operation(stream.context(), set);
   const bool waits = call == CopyCall::synchronous && !page_table().in_device_range(set.dst);
   return waits ? issue_and_wait(stream, std::move(operation)) : issue(stream, std::move(operation));

@@ -7,6 +7,7 @@
 #include "tools/simgpu/context.h"
 #include "tools/simgpu/memory.h"
 #include "tools/simgpu/read_scope.h"
+#include "tools/simgpu/virtual_memory.h"
 
 namespace cupool::simgpu {
 namespace {
@@ -96,6 +97,20 @@ bool is_pageable(const CopySide& side) {
   return page_table().translate(side.address, side.context->device().gpu, Access::read) == nullptr;
 }
 
+Reach reach_of(std::uint64_t address, std::uint64_t bytes) {
+  if (!page_table().in_device_range(address)) return Reach::inside;
+  if (const std::optional<Block> block = memory().find(address); block) {
+    return bytes <= block->base + block->size - address ? Reach::inside : Reach::beyond_end;
+  }
+  const auto place = virtual_memory().find(address);
+  return place && place->is_mapped ? Reach::inside : Reach::stray;
+}
+
+Reach reach_of(const CopySide& side, const CopyJob& job) {
+  if (side.space == CopySide::Space::host || job.bytes() == 0) return Reach::inside;
+  return reach_of(side.address, (job.depth - 1) * side.layer + (job.height - 1) * side.pitch + job.width);
+}
+
 CopyPath path_of(const CopyJob& job) {
   const bool from_device = page_table().in_device_range(job.from.address);
   const bool to_device = page_table().in_device_range(job.to.address);
@@ -124,6 +139,7 @@ void stage_source(CopyJob& job) {
 
 CUresult perform(const CopyJob& whole) {
   if (whole.bytes() == 0) return CUDA_SUCCESS;
+  if (whole.is_stray) return CUDA_ERROR_ILLEGAL_ADDRESS;
   CopyJob job = whole;
   merge_rows(job);
   const ReadScope scope;

@@ -37,6 +37,8 @@ struct CopyJob {
   std::uint64_t depth = 1;
   /// The source as it was when the call was made: what the driver does with pageable memory. Empty: read when the copy runs.
   std::shared_ptr<const std::vector<std::byte>> staged;
+  /// A device address that belonged to nothing when the copy was handed in: it ends in a fault, even if its page is mapped for others.
+  bool is_stray = false;
 
   std::uint64_t bytes() const { return width * height * depth; }
 };
@@ -52,6 +54,16 @@ CUresult job_of(const CUDA_MEMCPY3D_PEER& shape, Context& context, CopyJob& job)
 bool is_pageable(const CopySide& side);
 bool is_device_side(const CopySide& side);
 CopyPath path_of(const CopyJob& job);
+
+/// How a stretch of device addresses stands to what is allocated there.
+enum class Reach {
+  inside,      ///< in one block, in mapped virtual memory, or not a device address at all
+  beyond_end,  ///< begins in a block and ends outside: the driver refuses the call
+  stray,       ///< begins in nothing that lives
+};
+Reach reach_of(std::uint64_t address, std::uint64_t bytes);
+/// Of the whole box of bytes.
+Reach reach_of(const CopySide& side, const CopyJob& job);
 
 /// Reads a pageable source now, so that the program may change it as soon as the call returns.
 void stage_source(CopyJob& job);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tools/simgpu/context.h"
+#include "tools/simgpu/entry.h"
 #include "tools/simgpu/exec/engine.h"
 #include "tools/simgpu/exec/memory_operation.h"
 #include "tools/simgpu/exec/stream_object.h"
@@ -52,12 +53,14 @@ struct ActionOf {
   }
   Action operator()(const HostOperation& host) const {
     return [host] {
+      const HostFunctionScope may_not_call_the_driver;
       host.function(host.data);
       return Outcome::done();
     };
   }
   Action operator()(const CallbackOperation& callback) const {
     return [callback, context = operation->context] {
+      const HostFunctionScope may_not_call_the_driver;
       callback.function(callback.stream, context->sticky(), callback.data);
       return Outcome::done();
     };

@@ -4,6 +4,7 @@
 #include "tools/simgpu/context.h"
 #include "tools/simgpu/memory.h"
 #include "tools/simgpu/page_table.h"
+#include "tools/simgpu/virtual_memory.h"
 
 namespace cupool::simgpu {
 
@@ -24,6 +25,12 @@ ptx::BlockReport KernelMemory::check(std::uint64_t address, std::uint32_t size, 
   const std::optional<Block> block = memory().find(address);
   if (block && address + size <= block->base + block->size) return {true, {}};
   ptx::BlockReport report;
+  // Virtual memory has no blocks: a mapped page is the program's, whatever it keeps there.
+  if (!block) {
+    const auto place = page_table().in_device_range(address) ? virtual_memory().find(address) : std::nullopt;
+    report.inside = place && place->is_mapped;
+    if (!report.inside) report.neighbour = "no live block there";
+  }
   if (block) {
     report.neighbour = std::to_string(address + size - block->base - block->size) + " bytes past the end of a block of " +
                        std::to_string(block->size) + " bytes";
