@@ -82,7 +82,8 @@ std::shared_ptr<Function> Module::function_at(std::size_t index) {
 CUresult Module::variable(std::string_view name, Variable& variable) const {
   if (code_->is_null()) return CUDA_ERROR_NOT_FOUND;
   const int index = code_->program->find_global(name);
-  if (index < 0 || !code_->program->globals()[static_cast<std::size_t>(index)].exported) return CUDA_ERROR_NOT_FOUND;
+  // Whatever its linkage: the runtime finds static variables by this call.
+  if (index < 0) return CUDA_ERROR_NOT_FOUND;
   variable = {addresses_[static_cast<std::size_t>(index)], code_->program->globals()[static_cast<std::size_t>(index)].size};
   return CUDA_SUCCESS;
 }
