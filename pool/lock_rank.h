@@ -15,6 +15,7 @@ enum class LockRank : int {
   beside = 30,  ///< Charges and blocks beside the pool of one device
   units = 40,   ///< a unit source's account
   trace = 50,   ///< TraceRecorder: the event buffer
+  shim = 60,    ///< the shim's own tables; held over nothing
 };
 
 /// What is told of a thread that takes locks out of order. The default prints both ranks and aborts: debug builds and tests only.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/session.h"
 
+#include <pthread.h>
+
+#include "policy/base/log.h"
 #include "shim/boundary.h"
-#include "shim/entry_table.h"
-#include "shim/report/region.h"
+#include "shim/process.h"
+#include "shim/process_report.h"
 
 namespace cupool::shim {
 
@@ -14,14 +17,25 @@ constinit std::atomic<bool> gate_is_closed{false};
 namespace {
 
 constinit report::Recorder the_recorder;
-static_assert(CUPOOL_SLOT_COUNT <= report::kMaxEntries, "report/journal.h: raise kMaxEntries");
 
-/// The first steps of every session; what governs is attached here too, when it is there.
+/// A forked child is a process of its own: it begins anew at its first call, if the driver lets it make any.
+void forget_in_child() {
+  the_recorder.leave();
+  session_state.store(SessionState::none, std::memory_order_relaxed);
+}
+
+/// The first steps of every session. Nothing thrown may leave: the caller is a program's own call.
 void begin() {
-  report::ProcessFacts facts;
-  facts.flags = report::kFlagUngoverned;
-  the_recorder.begin(report::claim_record(nullptr).record, facts);
-  for (std::uint32_t slot = 0; slot < CUPOOL_SLOT_COUNT; ++slot) the_recorder.name_entry(slot, slot_name(slot));
+  make_process();
+  try {
+    begin_process_report();
+  } catch (...) {
+    log::write(log::Level::warning, "no report: the host is out of memory");
+  }
+  static constinit bool registered = false;
+  if (registered) return;
+  registered = true;
+  pthread_atfork(nullptr, nullptr, &forget_in_child);
 }
 
 }  // namespace

@@ -87,6 +87,9 @@ class Recorder {
   /// once in kSampleBytes of allocation. `skip` is the number of innermost frames that belong to cupool.
   SiteNumber sample_site(Bytes asked, int skip);
 
+  /// Counts into nothing from now on: the record belongs to the parent of this process.
+  void leave() { record_.store(nullptr, std::memory_order_release); }
+
   /// Marks the record final. The last call of an orderly end.
   void finish();
 

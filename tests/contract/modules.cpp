@@ -11,7 +11,7 @@ const char kKernels[] = R"(
 .version 7.0
 .target sm_80
 .address_size 64
-.global .align 4 .u32 table[16] = {1, 2, 3};
+.visible .global .align 4 .u32 table[16] = {1, 2, 3};
 .visible .entry fill(.param .u64 fill_pointer, .param .u32 fill_value, .param .u32 fill_count)
 {
   .reg .pred %p<2>;
