@@ -10,7 +10,7 @@ setup_say() { printf '== %s\n' "$*"; }
 setup_die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # Debian packages that the build and the tests need. setup_packages [PACKAGE...]: installs those of its arguments that are missing.
-setup_build_packages=(g++ meson ninja-build git python3 python3-jsonschema catch2 libexpected-dev librapidcheck-dev libbenchmark-dev nlohmann-json3-dev
+setup_build_packages=(g++ meson ninja-build git python3 python3-jsonschema gcovr catch2 libexpected-dev librapidcheck-dev libbenchmark-dev nlohmann-json3-dev
   libcli11-dev libfmt-dev libunwind-dev tcc)
 
 # What the benchmarks compare with, and count instructions with.
