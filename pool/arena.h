@@ -137,6 +137,7 @@ class Arena {
   Granted<Need> need_of(const Request& request) const;
   std::optional<Taken> take_hole(const Need& need, std::size_t tries) CUPOOL_REQUIRES(mutex_);
   Granted<Block> commit(const Need& need, const Taken& taken) CUPOOL_REQUIRES(mutex_);
+  Result<DeferredFrees::Noted> return_to_heap(const Taken& taken, FreeAfter after) CUPOOL_REQUIRES(mutex_);
   tl::unexpected<Refusal> refuse(const Need& need, Errc code, Rule rule) CUPOOL_REQUIRES(mutex_);
   std::vector<std::uint64_t> tied_positions() const CUPOOL_REQUIRES(mutex_);
   std::uint64_t free_handles() const CUPOOL_REQUIRES(mutex_);
