@@ -82,8 +82,7 @@ Result<Done> AddressMap::prepare(const Block& block) try {
     if (chunk_at(number << kChunkBits) == nullptr) make_chunk(number);
   }
   if (spare_starts_.empty()) {
-    if (spare_starts_.capacity() <= starts_in_use_)
-      spare_starts_.reserve(std::max<std::size_t>(64, (starts_in_use_ + 1) * 2));
+    if (spare_starts_.capacity() <= starts_in_use_) spare_starts_.reserve(std::max<std::size_t>(64, (starts_in_use_ + 1) * 2));
     spare_starts_.push_back(std::make_unique<Starts>());
   }
   if (free_records_.empty()) {
@@ -251,7 +250,8 @@ std::uint64_t AddressMap::start_at_or_below(std::uint64_t address) const {
 
 Bytes AddressMap::metadata() const {
   return Bytes{records_.capacity() * sizeof(Record) + free_records_.capacity() * sizeof(Index) + hash_.capacity() * sizeof(Index) +
-               (near_in_use_ + far_chunks_.size()) * (sizeof(Chunk) + 64) + (starts_in_use_ + spare_starts_.size()) * sizeof(Starts)};
+               (near_in_use_ + far_chunks_.size()) * (sizeof(Chunk) + 64) +
+               (starts_in_use_ + spare_starts_.size()) * sizeof(Starts)};
 }
 
 }  // namespace cupool::pool

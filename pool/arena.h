@@ -151,6 +151,7 @@ class Arena {
   Granted<Block> serve(const Need& need, Attempt& attempt) CUPOOL_REQUIRES(mutex_);
   std::optional<Plan> plan(const Need& need, Attempt& attempt) CUPOOL_REQUIRES(mutex_);
   std::optional<Plan> plan_with(const Need& need, Attempt& attempt, bool moving) CUPOOL_REQUIRES(mutex_);
+  Result<Placement> place_for(const Need& need, std::uint64_t supply) const CUPOOL_REQUIRES(mutex_);
   std::vector<Slots> absent_under(Run run) const CUPOOL_REQUIRES(mutex_);
   bool set_aside(Plan& plan, std::uint64_t donors, const std::vector<std::uint64_t>& tied) CUPOOL_REQUIRES(mutex_);
   bool set_targets_aside(Plan& plan) CUPOOL_REQUIRES(mutex_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// arena_bench TRACE...: what the arena adds to its heap. For each trace, nanoseconds per operation (best of several passes) of the bare
-// heap, of the arena with immediate frees, with frees that wait for all work, and with frees in one stream's order; and look-ups of
-// exact and interior addresses among many blocks. Prints JSON; judges nothing: compare within one run.
+// arena_bench TRACE...: what the arena adds to its heap. For each trace, nanoseconds per operation (best of several passes) of the
+// bare heap, of the arena with immediate frees, with frees that wait for all work, and with frees in one stream's order; and
+// look-ups of exact and interior addresses among many blocks. Prints JSON; judges nothing: compare within one run.
 #include <chrono>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -96,7 +96,8 @@ double look_up_ns(std::uint64_t blocks, bool interior) {
   std::uint64_t next = std::uint64_t{1} << 44;
   for (std::uint64_t i = 0; i < blocks; ++i) {
     const std::uint64_t size = (std::uint64_t{256} << 10) << (random() % 8);
-    static_cast<void>(map.insert(AddressMap::Record{Block{Address{next}, Bytes{size}, Bytes{size}, BlockIdentity{i + 1}, {}, {}}, 0}));
+    static_cast<void>(
+        map.insert(AddressMap::Record{Block{Address{next}, Bytes{size}, Bytes{size}, BlockIdentity{i + 1}, {}, {}}, 0}));
     at.push_back(Address{next + (interior ? random() % size : 0)});
     next += size + (random() % 3) * 512;
   }
@@ -127,9 +128,10 @@ int main(int count, char** arguments) {
     const replay::Script script = replay::make_script(*events);
     std::string name = arguments[i];
     name = name.substr(name.rfind('/') + 1);
-    std::printf("%s\n {\"trace\": \"%s\", \"heap_ns\": %.1f, \"arena_ns\": %.1f, \"arena_deferred_ns\": %.1f, \"arena_stream_ns\": %.1f}",
-                i > 1 ? "," : "", name.c_str(), heap_ns(script), arena_ns(script, {}), arena_ns(script, {FreeAfter::Kind::all, {}}),
-                arena_ns(script, {FreeAfter::Kind::stream, kStream}));
+    std::printf(
+        "%s\n {\"trace\": \"%s\", \"heap_ns\": %.1f, \"arena_ns\": %.1f, \"arena_deferred_ns\": %.1f, \"arena_stream_ns\": %.1f}",
+        i > 1 ? "," : "", name.c_str(), heap_ns(script), arena_ns(script, {}), arena_ns(script, {FreeAfter::Kind::all, {}}),
+        arena_ns(script, {FreeAfter::Kind::stream, kStream}));
   }
   std::printf("\n],\n\"look_up_ns\": {");
   const char* comma = "";
