@@ -77,8 +77,11 @@ struct Request {
   Units units;
   std::uint64_t ticket = 0;       ///< unique among live requests; later requests carry larger tickets
   std::uint64_t passed_over = 0;  ///< how many requests with a larger ticket were granted while it waited: see passes_over()
-  Instant since{};                ///< when it began to wait
-  Instant deadline = kNever;      ///< its own; the class's max_wait may end the wait sooner
+  /// Units that others have given back in its name (Revocation::for_ticket) since it began to wait: until it is granted or
+  /// withdrawn, they are kept from every other borrower. Whoever gives back adds them.
+  Units returned{};
+  Instant since{};            ///< when it began to wait
+  Instant deadline = kNever;  ///< its own; the class's max_wait may end the wait sooner
   Patience patience = Patience::may_wait;
 };
 

@@ -39,6 +39,42 @@ class Queue {
   std::uint32_t count_ = 0;
 };
 
+/// Units that were given back in the name of waiting requests and are kept for them.
+class Earmarks {
+ public:
+  Earmarks(const Account& account, Instant now) {
+    for (const Request& request : account.waiting) {
+      if (request.returned.count == 0 || request.job >= account.jobs.size()) continue;
+      const JobAccount& job = account.jobs[request.job];
+      if (wait_ends(request, job.standing) <= now) continue;
+      marks_[count_++] = {request.ticket, tier_of(job, request.units), signed_units(std::min(request.returned, request.units))};
+    }
+  }
+
+  /// What is kept for others from a request. A guarantee may take what was given back for a borrower.
+  std::int64_t against(std::uint64_t ticket, Tier tier) const {
+    std::int64_t sum = 0;
+    for (std::uint32_t i = 0; i < count_; ++i)
+      if (marks_[i].ticket != ticket && (tier == Tier::borrow || marks_[i].tier == Tier::guarantee)) sum += marks_[i].units;
+    return sum;
+  }
+
+  /// The request has taken `units` in thought.
+  void use(std::uint64_t ticket, std::int64_t units) {
+    for (std::uint32_t i = 0; i < count_; ++i)
+      if (marks_[i].ticket == ticket) marks_[i].units = std::max<std::int64_t>(0, marks_[i].units - units);
+  }
+
+ private:
+  struct Mark {
+    std::uint64_t ticket;
+    Tier tier;
+    std::int64_t units;
+  };
+  std::array<Mark, kMaxRequests> marks_;  // only the first count_ are set
+  std::uint32_t count_ = 0;
+};
+
 /// One evaluation: the account with what better ranked requests take in thought.
 class Judge {
  public:
@@ -49,18 +85,21 @@ class Judge {
         job_(account.jobs[request.job]),
         now_(now),
         zones_(rules, account),
-        victims_(account, zones_, now) {}
+        victims_(account, zones_, now),
+        earmarks_(account, now) {}
 
   Verdict run(std::span<Revocation> out);
+  std::int64_t usable(const Request& request) const;
 
  private:
   struct Call {
     Caller caller;
     std::int64_t shortage;  ///< units that have to come back before the request fits
     std::int64_t callable;  ///< units that can be called back for it, after those before it
+    bool comes = false;     ///< what those before it call back will do for it as well
     /// A guarantee takes what it can get; a borrower disturbs nobody unless that will satisfy it.
     std::int64_t called() const {
-      return caller.tier == Tier::guarantee || callable >= shortage ? std::min(shortage, callable) : 0;
+      return comes ? 0 : caller.tier == Tier::guarantee || callable >= shortage ? std::min(shortage, callable) : 0;
     }
   };
 
@@ -72,6 +111,8 @@ class Judge {
   /// Why this request, not fitting now, may not go on waiting.
   Ending ending(const Request& request) const;
   bool fits(const Request& request) const;
+  /// Free units that are kept for requests in whose name they were given back.
+  std::int64_t earmarked_against(const Request& request) const;
   bool spares_those_ahead() const;
   void note_figures(Figures& figures) const;
 
@@ -82,6 +123,7 @@ class Judge {
   Instant now_;
   Zones zones_;
   Victims victims_;
+  Earmarks earmarks_;
   bool others_took_ = false;     ///< a request ahead, of a class that is not critical, has taken its units in thought
   std::int64_t spoken_for_ = 0;  ///< units called back by those before it
   std::int64_t returning_ = 0;   ///< of these, what is left when they have been served; negative by what they will still lack
@@ -92,10 +134,11 @@ Judge::Call Judge::call_for(const Request& request) const {
   const Standing& standing = account_.jobs[request.job].standing;
   const bool within = zones_.due(request.job) + asked <= signed_units(standing.guarantee);
   const Caller caller{request.job, within ? Tier::guarantee : Tier::borrow, zones_.uses_reserve(request.job, asked)};
-  Call call{caller, zones_.lacking(request.job, asked) - returning_, 0};
+  Call call{caller, zones_.lacking(request.job, asked) + earmarked_against(request) - returning_, 0, false};
   // Units that come back help against too few free ones, not against a limit or against others' guarantees.
-  if (call.shortage > 0 && asked <= zones_.allowance(request.job))
-    call.callable = std::max<std::int64_t>(0, victims_.callable_for(caller) - spoken_for_);
+  if (asked > zones_.allowance(request.job)) return call;
+  call.comes = call.shortage <= 0;
+  if (!call.comes) call.callable = std::max<std::int64_t>(0, victims_.callable_for(caller) - spoken_for_);
   return call;
 }
 
@@ -103,19 +146,21 @@ void Judge::serve_in_thought(const Request& ahead) {
   const std::int64_t asked = signed_units(ahead.units);
   if (fits(ahead)) {
     zones_.take(ahead.job, asked);
+    earmarks_.use(ahead.ticket, asked);
     others_took_ |= !account_.jobs[ahead.job].standing.critical;
     return;
   }
   if (ending(ahead) != Ending::none) return;  // it will be refused, and keeps nothing until then
   const Call call = call_for(ahead);
-  const bool keeps = call.caller.tier == Tier::guarantee || call.called() > 0 || ahead.passed_over >= rules_.bypass;
+  const bool keeps = call.caller.tier == Tier::guarantee || call.comes || call.called() > 0 || ahead.passed_over >= rules_.bypass;
   if (!keeps) return;
-  const std::int64_t kept = std::clamp<std::int64_t>(zones_.usable(ahead.job), 0, asked);
-  if (call.called() > 0) {
+  const std::int64_t kept = std::clamp<std::int64_t>(usable(ahead), 0, asked);
+  if (call.comes || call.called() > 0) {
     spoken_for_ += call.called();
     returning_ += call.called() - (asked - kept);
   }
   zones_.take(ahead.job, kept);
+  earmarks_.use(ahead.ticket, kept);
   zones_.claim(ahead.job, asked - kept);
 }
 
@@ -129,14 +174,13 @@ std::optional<Rule> Judge::never() const {
 
 Rule Judge::grant_rule() const {
   if (tier_of(job_, request_.units) == Tier::guarantee) return Rule::guarantee;
-  const bool needs_reserve =
-      job_.standing.critical && signed_units(request_.units) > zones_.usable(request_.job) - zones_.kept_critical();
+  const bool needs_reserve = job_.standing.critical && signed_units(request_.units) > usable(request_) - zones_.kept_critical();
   return needs_reserve ? Rule::critical_reserve : Rule::borrow;
 }
 
 Rule Judge::obstacle(const Call& call, bool fits_alone) const {
   const std::int64_t asked = signed_units(request_.units);
-  if (call.called() > 0) return Rule::called_back;
+  if (call.comes || call.called() > 0) return Rule::called_back;
   if (fits_alone) return Rule::turn;
   const Zones alone(rules_, account_);
   if (asked > alone.free()) return asked <= alone.free() + signed_units(account_.draining) ? Rule::draining : Rule::pool_full;
@@ -154,7 +198,17 @@ Ending Judge::ending(const Request& request) const {
 
 bool Judge::fits(const Request& request) const {
   const std::int64_t asked = signed_units(request.units);
-  return asked <= zones_.allowance(request.job) && zones_.lacking(request.job, asked) <= 0;
+  return asked <= zones_.allowance(request.job) && zones_.lacking(request.job, asked) + earmarked_against(request) <= 0;
+}
+
+std::int64_t Judge::earmarked_against(const Request& request) const {
+  const std::int64_t kept = earmarks_.against(request.ticket, tier_of(account_.jobs[request.job], request.units));
+  // What was given back may have gone elsewhere since, to a guarantee for instance: no more can be kept than is free.
+  return std::min(kept, std::max<std::int64_t>(0, zones_.free()));
+}
+
+std::int64_t Judge::usable(const Request& request) const {
+  return std::min(zones_.beside_reserves(request.job) - earmarked_against(request), zones_.allowance(request.job));
 }
 
 bool Judge::spares_those_ahead() const {
@@ -174,7 +228,7 @@ void Judge::note_figures(Figures& figures) const {
   figures.capacity = account_.capacity;
   figures.draining = account_.draining;
   figures.free = units_or_none(zones_.free());
-  figures.usable = units_or_none(zones_.usable(request_.job));
+  figures.usable = units_or_none(usable(request_));
   figures.kept_critical = job_.standing.critical ? Units{0} : units_or_none(zones_.kept_critical());
   figures.kept_reserved = units_or_none(zones_.kept_reserved(request_.job));
   figures.kept_promised = units_or_none(zones_.kept_promised());
@@ -236,10 +290,10 @@ Verdict decide(const Rules& rules, const Account& account, const Request& reques
   return Judge(rules, account, request, now).run(revocations);
 }
 
-Units usable(const Rules& rules, const Account& account, std::uint32_t job) {
-  if (account.jobs.size() > kMaxJobs || job >= account.jobs.size()) return Units{0};
-  const Zones zones(rules, account);
-  return units_or_none(zones.usable(job));
+Units usable(const Rules& rules, const Account& account, const Request& request) {
+  if (account.jobs.size() > kMaxJobs || account.waiting.size() > kMaxRequests || request.job >= account.jobs.size())
+    return Units{0};
+  return units_or_none(Judge(rules, account, request, Instant{0}).usable(request));
 }
 
 }  // namespace cupool::policy

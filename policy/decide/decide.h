@@ -70,8 +70,8 @@ namespace cupool::policy {
 /// class denies when full.
 Verdict decide(const Rules& rules, const Account& account, const Request& request, Instant now, std::span<Revocation> revocations);
 
-/// How many units `job` could be granted now if nobody else waited: what a job's view and a pool that grows by more than it needs
-/// go by.
-Units usable(const Rules& rules, const Account& account, std::uint32_t job);
+/// How many units the job of `request` could be granted now if nobody were served before it; `request.units` says what it would be
+/// asked for (within the guarantee or beyond). What a pool that grows by more than it needs goes by.
+Units usable(const Rules& rules, const Account& account, const Request& request);
 
 }  // namespace cupool::policy

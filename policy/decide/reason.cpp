@@ -58,6 +58,8 @@ class Sentence {
       case Rule::turn:
         return "there is room, but " + std::to_string(verdict_.rank) + " of better rank come first";
       case Rule::called_back:
+        if (figures_.called_back.count == 0)
+          return asks() + "; what is being called back for others before it will do for it as well";
         return asks() + "; " + bytes(figures_.called_back) + " are being called back from borrowers of lower rank";
       case Rule::critical_reserve:
         return asks() + " with " + free() + ", but " + bytes(figures_.kept_critical) +
@@ -72,7 +74,9 @@ class Sentence {
         return asks() + " with " + free() + "; " + bytes(figures_.draining) +
                " of ended jobs are still coming back from the driver";
       case Rule::pool_full:
-        return asks() + " with " + free() + "; free some first, or lower the limits of others";
+        return asks() + " with " + free() +
+               (figures_.kept_critical.count > 0 ? " (" + bytes(figures_.kept_critical) + " kept for critical classes)" : "") +
+               "; free some first, or lower the limits of others";
       case Rule::max_jobs:
         return std::to_string(figures_.jobs) + " jobs are alive and " + std::to_string(figures_.max_jobs) +
                " may be; wait for one to end, or raise admission.max_jobs";

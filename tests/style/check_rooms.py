@@ -14,6 +14,7 @@ ROOMS = {
     "policy/base": [],
     "policy": ["policy/base"],
     "policy/decide": ["policy"],
+    "policy/simulate": ["policy/decide"],
     "policy/host": ["policy"],
     "pool/heap": ["policy/base"],
     "pool/ledger": ["policy/decide"],
@@ -24,7 +25,7 @@ ROOMS = {
     "shim/ipc": ["shim/abi", "pool"],
     "shim": ["shim/abi", "shim/report", "shim/ipc", "pool", "policy/host"],
     "tools/simgpu": ["shim/abi", "policy/base"],
-    "tools/cupool": ["pool", "policy/host", "shim/report"],
+    "tools/cupool": ["pool", "policy/host", "policy/simulate", "shim/report"],
 }
 # A header of the outside world (matched from its start) -> the only files or folders that may include it.
 OUTSIDE = {

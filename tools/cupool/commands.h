@@ -15,5 +15,6 @@ void add_policy_explain(CLI::App& parent, Session& session);
 void add_policy_schema(CLI::App& parent, Session& session);
 void add_policy_init(CLI::App& parent, Session& session);
 void add_policy_diff(CLI::App& parent, Session& session);
+void add_policy_simulate(CLI::App& parent, Session& session);
 
 }  // namespace cupool::tool

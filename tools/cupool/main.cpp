@@ -23,7 +23,7 @@ class FirstLineFormatter final : public CLI::Formatter {
 };
 
 void add_policy(CLI::App& app, Session& session) {
-  CLI::App* policy = add_command(app, "policy", "Check, explain and compare policy files",
+  CLI::App* policy = add_command(app, "policy", "Check, explain, compare and try out policy files",
                                  {"cupool policy check lab.json", "cupool policy explain -- python train.py"});
   policy->require_subcommand(1);
   add_policy_check(*policy, session);
@@ -31,6 +31,7 @@ void add_policy(CLI::App& app, Session& session) {
   add_policy_schema(*policy, session);
   add_policy_init(*policy, session);
   add_policy_diff(*policy, session);
+  add_policy_simulate(*policy, session);
 }
 
 /// What the parser did not understand, with the nearest thing that it would have: `cupool polcy`, `--stict`.

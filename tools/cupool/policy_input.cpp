@@ -35,19 +35,19 @@ void replace_first(std::string& text, std::string_view what, const std::string& 
 
 }  // namespace
 
+tl::expected<std::string, std::string> read_input_text(const std::string& name) {
+  if (name == "-") return read_standard_input();
+  auto file = policy::host::read_policy_file(name);
+  if (!file) return tl::unexpected(file.error());
+  return std::move(file->text);
+}
+
 tl::expected<std::unique_ptr<PolicyInput>, std::string> read_policy_input(const std::string& name) {
+  auto text = read_input_text(name);
+  if (!text) return tl::unexpected(text.error());
   auto input = std::make_unique<PolicyInput>();
-  if (name == "-") {
-    auto text = read_standard_input();
-    if (!text) return tl::unexpected(text.error());
-    input->name = "<stdin>";
-    input->text = std::move(*text);
-  } else {
-    auto file = policy::host::read_policy_file(name);
-    if (!file) return tl::unexpected(file.error());
-    input->name = name;
-    input->text = std::move(file->text);
-  }
+  input->name = name == "-" ? "<stdin>" : name;
+  input->text = std::move(*text);
   input->loaded = policy::load(input->text);
   return input;
 }

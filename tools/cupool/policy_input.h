@@ -23,7 +23,10 @@ struct PolicyInput {
   policy::Loaded loaded;
 };
 
-/// Reads a file, or standard input for "-". The error is for cannot_run().
+/// The text of a file of at most the size of a policy, or of standard input for "-". The error is for cannot_run().
+tl::expected<std::string, std::string> read_input_text(const std::string& name);
+
+/// Reads a policy the same way.
 tl::expected<std::unique_ptr<PolicyInput>, std::string> read_policy_input(const std::string& name);
 
 /// "UUID=SIZE" or "SIZE": `number` becomes the index. The error is a sentence.

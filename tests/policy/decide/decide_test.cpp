@@ -264,8 +264,8 @@ TEST_CASE("what a job could be granted is what usable() says", "[policy][decide]
   pool.rules.critical_reserve = Units{10};
   const auto job = pool.add({.limit = 70});
   pool.add({.held = 50});
-  CHECK(usable(pool.rules, pool.account(), job) == Units{40});
-  CHECK(usable(pool.rules, pool.account(), 7) == Units{0});
+  CHECK(usable(pool.rules, pool.account(), pool.request(job, 1)) == Units{40});
+  CHECK(usable(pool.rules, pool.account(), pool.request(7, 1)) == Units{0});
 }
 
 TEST_CASE("held units are counted from the owners of the units", "[policy][decide]") {

@@ -110,7 +110,10 @@ class Life {
     for (const Revocation& revocation : pool_.revocations) {
       JobAccount& job = pool_.jobs[revocation.job];
       RC_ASSERT(revocation.down_to >= job.standing.guarantee);
-      job.held = std::min(job.held, revocation.down_to);
+      const Units given = job.held - std::min(job.held, revocation.down_to);
+      job.held -= given;
+      for (Request& waiter : pool_.waiting)
+        if (waiter.ticket == request.ticket) waiter.returned += std::min(given, revocation.units);
       note_borrowing(job);
     }
   }
@@ -152,11 +155,12 @@ class Life {
 
   bool grant(const Request& request) {
     const Tier tier = tier_of(pool_.jobs[request.job], request.units);
+    std::vector<std::uint64_t> before = within_reach();
+    for (std::size_t i = 0; i < pool_.waiting.size(); ++i)
+      if (pool_.waiting[i].ticket == request.ticket) before.erase(before.begin() + static_cast<std::ptrdiff_t>(i));
     withdraw(request);
     // Two requests of one job may swap the guarantee between them: what one takes as a borrower the other is then due within it.
-    const bool swaps =
-        std::any_of(pool_.waiting.begin(), pool_.waiting.end(), [&](const Request& r) { return r.job == request.job; });
-    const std::vector<std::uint64_t> before = within_reach();
+    const bool swaps = std::any_of(pool_.waiting.begin(), pool_.waiting.end(), [&](const Request& r) { return r.job == request.job; });
     const std::size_t live = pool_.waiting.size() + 1;
     JobAccount& job = pool_.jobs[request.job];
     std::vector<Tier> tiers;
@@ -193,7 +197,7 @@ class Life {
   std::vector<std::uint64_t> within_reach() const {
     std::vector<std::uint64_t> out;
     for (const Request& waiter : pool_.waiting)
-      out.push_back(std::min(waiter.units, usable(pool_.rules, pool_.account(), waiter.job)).count);
+      out.push_back(std::min(waiter.units, usable(pool_.rules, pool_.account(), waiter)).count);
     return out;
   }
 

@@ -72,6 +72,7 @@ inline Situation random_situation() {
     Request& request = pool.enqueue(static_cast<std::uint32_t>(up_to(jobs - 1)), 1 + up_to(39));
     request.passed_over = up_to(10);
     request.since = seconds(up_to(10));
+    if (one_in(6)) request.returned = Units{up_to(10)};
     if (one_in(3)) request.deadline = seconds(20 + up_to(20));
   }
   return pool;
@@ -134,7 +135,7 @@ inline void showValue(const Situation& pool, std::ostream& out) {
   }
   for (const Request& request : pool.waiting) {
     out << "  ticket " << request.ticket << ": job " << request.job << " asks " << request.units.count << ", passed over "
-        << request.passed_over << ", since " << request.since.ns / kSecond.ns << '\n';
+        << request.passed_over << ", returned " << request.returned.count << ", since " << request.since.ns / kSecond.ns << '\n';
   }
 }
 
