@@ -102,6 +102,14 @@ nvmlReturn_t nvmlDeviceGetDisplayActive(nvmlDevice_t handle, nvmlEnableState_t* 
   return answer("nvmlDeviceGetDisplayActive", handle, active, NVML_FEATURE_DISABLED);
 }
 
+// Windows only.
+nvmlReturn_t nvmlDeviceGetDriverModel(nvmlDevice_t handle, unsigned int* current, unsigned int*) {
+  return refuse("nvmlDeviceGetDriverModel", handle, current);
+}
+nvmlReturn_t nvmlDeviceGetDriverModel_v2(nvmlDevice_t handle, unsigned int* current, unsigned int*) {
+  return refuse("nvmlDeviceGetDriverModel_v2", handle, current);
+}
+
 // No GPU here is partitioned.
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t handle, unsigned int* current, unsigned int* pending) {
   return device_call("nvmlDeviceGetMigMode", handle, current, [&](Device& device) -> nvmlReturn_t {

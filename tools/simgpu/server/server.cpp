@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "tools/simgpu/device_model.h"
 #include "tools/simgpu/server/compile_service.h"
@@ -146,7 +147,14 @@ void Server::serve_client(ClientId id) {
   packet.request = wire.request;
   packet.tail = wire.tail;
   packet.bytes = static_cast<std::size_t>(received);
+  // An answer may first settle what others did, and find there that the asker has died: it stays until its request is done.
+  const ClientId outer = std::exchange(serving_, id);
   handle(client, packet);
+  serving_ = outer;
+  if (died_while_served_ == id) {
+    died_while_served_ = 0;
+    client_gone(id);
+  }
 }
 
 void Server::handle(Client& client, Packet& packet) {
@@ -206,6 +214,7 @@ void Server::greet(Client& client, const Packet& packet) {
   if (packet.request.flags != protocol::kVersion) {
     machine.reply.status = Status::version_mismatch;
   } else if (!is_same_machine(packet.tail)) {
+    settle();
     machine.reply.status = Status::other_machine;
     machine.reply.detail = live_programs();
     // Nobody is left on this machine: it makes way for the one that is wanted now.
@@ -240,6 +249,10 @@ bool Server::is_same_machine(const protocol::HelloTail& tail) const {
 void Server::client_gone(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end() || found->second.give_back_at_ns != 0) return;
+  if (id == serving_) {
+    died_while_served_ = id;
+    return;
+  }
   Client& client = found->second;
   if (settings_.give_back_delay_ms == 0) return forget_client(id);
   client.give_back_at_ns = monotonic_ns() + settings_.give_back_delay_ms * 1'000'000;
@@ -271,6 +284,7 @@ void Server::free_ended(const std::vector<HandleRecord>& ended) {
 
 bool Server::drain_one_way(ClientId id) {
   bool progress = false;
+  if (id == serving_) return false;
   while (true) {
     const auto found = clients_.find(id);
     if (found == clients_.end() || !found->second.socket) return progress;
@@ -291,7 +305,7 @@ void Server::settle() {
     for (int i = 0; i < count; ++i) {
       const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
       if (kind_of(what) == Watched::client) progress |= drain_one_way(number_of(what));
-      if (kind_of(what) == Watched::process) client_gone(number_of(what)), progress = true;
+      if (kind_of(what) == Watched::process && number_of(what) != serving_) client_gone(number_of(what)), progress = true;
       if (kind_of(what) == Watched::exported) export_closed(number_of(what)), progress = true;
     }
   }

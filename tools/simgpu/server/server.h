@@ -101,6 +101,8 @@ class Server {
   std::uint64_t started_ns_;
   std::uint64_t last_client_left_ns_;
   bool stopping_ = false;
+  ClientId serving_ = 0;  ///< whose request is being handled
+  ClientId died_while_served_ = 0;
   std::uint64_t last_id_ = 0;
   std::map<ClientId, Client> clients_;
   std::map<std::uint64_t, Export> exports_;
