@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -66,5 +67,51 @@ class Bins {
   // No node of the bin is longer than this. Saves the search of a bin that cannot hold the request, again and again.
   std::array<std::uint64_t, kBins> bound_{};
 };
+
+// What every request runs through: inline.
+
+inline void Bins::insert(NodeId id) {
+  Node& node = map_[id];
+  const std::uint64_t length = node.length_;
+  const unsigned bin = bin_of(length);
+  const NodeId head = heads_[bin];
+  node.list_before = kNoNode;
+  node.list_after = head;
+  if (head != kNoNode) {
+    map_[head].list_before = id;
+  } else {
+    second_[bin / kSecond] |= 1U << (bin % kSecond);
+    first_ |= 1U << (bin / kSecond);
+    bound_[bin] = 0;
+  }
+  heads_[bin] = id;
+  bound_[bin] = std::max(bound_[bin], length);
+}
+
+inline void Bins::remove(NodeId id) {
+  const Node& node = map_[id];
+  if (node.list_after != kNoNode) map_[node.list_after].list_before = node.list_before;
+  if (node.list_before != kNoNode) {
+    map_[node.list_before].list_after = node.list_after;
+    return;
+  }
+  const unsigned bin = bin_of(node.length_);
+  heads_[bin] = node.list_after;
+  if (node.list_after != kNoNode) return;
+  second_[bin / kSecond] &= ~(1U << (bin % kSecond));
+  if (second_[bin / kSecond] == 0) first_ &= ~(1U << (bin / kSecond));
+}
+
+inline unsigned Bins::next_bin(unsigned bin) const {
+  if (bin >= kBins) return kBins;
+  const unsigned row = bin / kSecond;
+  const std::uint32_t rest = second_[row] & (~std::uint32_t{0} << (bin % kSecond));
+  if (rest != 0) return row * kSecond + static_cast<unsigned>(std::countr_zero(rest));
+  // Two shifts: one by 32 would be undefined for the last row.
+  const std::uint32_t rows = first_ & (~std::uint32_t{0} << row << 1);
+  if (rows == 0) return kBins;
+  const unsigned next = static_cast<unsigned>(std::countr_zero(rows));
+  return next * kSecond + static_cast<unsigned>(std::countr_zero(second_[next]));
+}
 
 }  // namespace cupool::pool

@@ -12,10 +12,9 @@ RunMap::RunMap(Granules capacity, Granules page)
   enter_page(add_node(Granules{0}, capacity, State::absent));
 }
 
-bool RunMap::reserve(unsigned nodes, Granules end) {
+bool RunMap::reserve_slowly(unsigned nodes, Granules end) {
   const std::uint64_t pages = ((end.count - 1) >> page_shift_) + 1;
   const bool names_suffice = unused_count_ + (chunks_.size() * kChunk - used_) >= nodes;
-  if (names_suffice && pages <= first_in_page_.size()) return true;
   try {
     if (pages > first_in_page_.size()) {
       // Whole words of the bitmap at a time; the bitmap first, so that a failure between the two leaves it merely too long.
@@ -28,70 +27,6 @@ bool RunMap::reserve(unsigned nodes, Granules end) {
     return false;
   }
   return true;
-}
-
-NodeId RunMap::add_node(Granules start, Granules length, State state) {
-  NodeId id = unused_;
-  if (id != kNoNode) {
-    unused_ = (*this)[id].list_after;
-    --unused_count_;
-  } else {
-    id = used_++;
-  }
-  Node& node = (*this)[id];
-  node.start_ = start.count;
-  node.length_ = length.count;
-  node.state_ = static_cast<std::uint8_t>(state);
-  ++node_count_;
-  return id;
-}
-
-void RunMap::enter_page(NodeId id) {
-  const Node& node = (*this)[id];
-  const std::uint64_t page = page_of(node);
-  if (node.before != kNoNode && page_of((*this)[node.before]) == page) return;
-  first_in_page_[page] = id;
-  page_has_node_[page / 64] |= std::uint64_t{1} << (page % 64);
-}
-
-void RunMap::leave_page(NodeId id) {
-  const Node& node = (*this)[id];
-  const std::uint64_t page = page_of(node);
-  if (node.before != kNoNode && page_of((*this)[node.before]) == page) return;
-  if (node.after != kNoNode && page_of((*this)[node.after]) == page) {
-    first_in_page_[page] = node.after;
-  } else {
-    first_in_page_[page] = kNoNode;
-    page_has_node_[page / 64] &= ~(std::uint64_t{1} << (page % 64));
-  }
-}
-
-NodeId RunMap::split(NodeId id, Granules length) {
-  const NodeId right = add_node((*this)[id].start() + length, (*this)[id].length() - length, (*this)[id].state());
-  Node& left_node = (*this)[id];
-  Node& right_node = (*this)[right];
-  left_node.length_ = length.count;
-  right_node.before = id;
-  right_node.after = left_node.after;
-  left_node.after = right;
-  if (right_node.after != kNoNode) (*this)[right_node.after].before = right;
-  enter_page(right);
-  return right;
-}
-
-void RunMap::swallow_after(NodeId id) {
-  Node& left_node = (*this)[id];
-  const NodeId right = left_node.after;
-  Node& right_node = (*this)[right];
-  leave_page(right);
-  left_node.length_ = left_node.length_ + right_node.length_;
-  left_node.after = right_node.after;
-  if (left_node.after != kNoNode) (*this)[left_node.after].before = id;
-  right_node.length_ = 0;  // is_node() reads this
-  right_node.list_after = unused_;
-  unused_ = right;
-  ++unused_count_;
-  --node_count_;
 }
 
 NodeId RunMap::find(Granules position) const {

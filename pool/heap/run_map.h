@@ -48,7 +48,11 @@ class RunMap {
 
   /// Makes the next `nodes` splits infallible, the new nodes starting below `end`. False, changing nothing, when the host has no
   /// memory.
-  bool reserve(unsigned nodes, Granules end);
+  bool reserve(unsigned nodes, Granules end) {
+    const bool names_suffice = unused_count_ + (chunks_.size() * kChunk - used_) >= nodes;
+    if (names_suffice && (end.count - 1) >> page_shift_ < first_in_page_.size()) return true;
+    return reserve_slowly(nodes, end);
+  }
 
   /// Cuts a node in two; the left part keeps its name. `length` (of the left part) must lie strictly inside. Returns the right
   /// part, of the same state. The owner's lists are not touched. Needs a reserve() before.
@@ -78,6 +82,7 @@ class RunMap {
   static constexpr std::uint32_t kChunk = 2048;
   std::uint64_t page_of(const Node& node) const { return node.start_ >> page_shift_; }
 
+  bool reserve_slowly(unsigned nodes, Granules end);
   NodeId add_node(Granules start, Granules length, State state);
   void enter_page(NodeId id);
   void leave_page(NodeId id);
@@ -93,5 +98,71 @@ class RunMap {
   std::vector<NodeId> first_in_page_;         // the lowest node that starts in a page
   std::vector<std::uint64_t> page_has_node_;  // the same as one bit per page, to pass over empty ones quickly
 };
+
+// What every request runs through: inline.
+
+inline NodeId RunMap::add_node(Granules start, Granules length, State state) {
+  NodeId id = unused_;
+  if (id != kNoNode) {
+    unused_ = (*this)[id].list_after;
+    --unused_count_;
+  } else {
+    id = used_++;
+  }
+  Node& node = (*this)[id];
+  node.start_ = start.count;
+  node.length_ = length.count;
+  node.state_ = static_cast<std::uint8_t>(state);
+  ++node_count_;
+  return id;
+}
+
+inline void RunMap::enter_page(NodeId id) {
+  const Node& node = (*this)[id];
+  const std::uint64_t page = page_of(node);
+  if (node.before != kNoNode && page_of((*this)[node.before]) == page) return;
+  first_in_page_[page] = id;
+  page_has_node_[page / 64] |= std::uint64_t{1} << (page % 64);
+}
+
+inline void RunMap::leave_page(NodeId id) {
+  const Node& node = (*this)[id];
+  const std::uint64_t page = page_of(node);
+  if (node.before != kNoNode && page_of((*this)[node.before]) == page) return;
+  if (node.after != kNoNode && page_of((*this)[node.after]) == page) {
+    first_in_page_[page] = node.after;
+  } else {
+    first_in_page_[page] = kNoNode;
+    page_has_node_[page / 64] &= ~(std::uint64_t{1} << (page % 64));
+  }
+}
+
+inline NodeId RunMap::split(NodeId id, Granules length) {
+  const NodeId right = add_node((*this)[id].start() + length, (*this)[id].length() - length, (*this)[id].state());
+  Node& left_node = (*this)[id];
+  Node& right_node = (*this)[right];
+  left_node.length_ = length.count;
+  right_node.before = id;
+  right_node.after = left_node.after;
+  left_node.after = right;
+  if (right_node.after != kNoNode) (*this)[right_node.after].before = right;
+  enter_page(right);
+  return right;
+}
+
+inline void RunMap::swallow_after(NodeId id) {
+  Node& left_node = (*this)[id];
+  const NodeId right = left_node.after;
+  Node& right_node = (*this)[right];
+  leave_page(right);
+  left_node.length_ = left_node.length_ + right_node.length_;
+  left_node.after = right_node.after;
+  if (left_node.after != kNoNode) (*this)[left_node.after].before = id;
+  right_node.length_ = 0;  // is_node() reads this
+  right_node.list_after = unused_;
+  unused_ = right;
+  ++unused_count_;
+  --node_count_;
+}
 
 }  // namespace cupool::pool

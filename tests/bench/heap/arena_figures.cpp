@@ -116,7 +116,7 @@ void play_with_room(const Ops& ops, std::uint64_t handle_mib, ArenaFigures& figu
   figures.driver_calls_of_last_pass = backing.counts().total() - calls_before;
   figures.virtual_driver_ms = virtual_ms(backing.counts(), handle_mib);
   figures.range_over_live = static_cast<double>(stats.address_span.count) / static_cast<double>(ops.largest_live);
-  figures.leased_beyond_live = stats.leased.count - std::min(stats.leased.count, stats.address_span.count);
+  figures.leased_beyond_range = stats.leased.count - std::min(stats.leased.count, stats.address_span.count);
 }
 
 }  // namespace

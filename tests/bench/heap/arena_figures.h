@@ -19,7 +19,7 @@ struct ArenaFigures {
   std::uint64_t driver_calls_of_last_pass = 0;  ///< of them, those of the third: a steady loop
   double virtual_driver_ms = 0;                 ///< what the calls would cost
   double range_over_live = 0;                   ///< address range used over the largest live sum
-  std::uint64_t leased_beyond_live = 0;         ///< bytes leased in units of 128 MiB, less the range in use
+  std::uint64_t leased_beyond_range = 0;        ///< bytes leased in units of 128 MiB, less the range in use
 };
 
 /// For handles of 2, 8, 32 and 128 MiB.

@@ -33,6 +33,8 @@ class Contestant {
   /// Bytes of the range that were ever in use at once: for one arena its highest end, for a cache what it holds of the driver.
   virtual std::uint64_t range_in_use() const = 0;
   virtual std::uint64_t metadata_bytes() const { return 0; }
+  /// Others are used behind one mutex.
+  virtual bool is_thread_safe() const { return false; }
 };
 
 struct ContestantKind {

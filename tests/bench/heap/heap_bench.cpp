@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/bench/heap/arena_figures.h"
+#include "tests/bench/heap/bars.h"
 #include "tests/bench/heap/clock.h"
 #include "tests/bench/heap/contestant.h"
 #include "tests/bench/heap/ops.h"
@@ -72,7 +73,7 @@ json arena_row(const Ops& ops) {
     row["driver_calls_of_last_pass"][mib] = figures.driver_calls_of_last_pass;
     row["virtual_driver_ms"][mib] = figure(figures.virtual_driver_ms, 2);
     row["range_over_live"][mib] = figure(figures.range_over_live, 4);
-    row["leased_beyond_live_bytes"][mib] = figures.leased_beyond_live;
+    row["leased_beyond_range_bytes"][mib] = figures.leased_beyond_range;
   }
   return row;
 }
@@ -154,6 +155,21 @@ json threads_of(const Options& options) {
   return results;
 }
 
+void print_arena(const json& report) {
+  fmt::print("\n{:<26} {:>6} {:>10} {:>10} {:>7} {:>10} {:>7} {:>9} {:>10}\n", "in the arena", "handle", "capacity", "unmoved",
+             "moved", "held/live", "calls", "last pass", "driver ms");
+  for (const json& row : report["results"]) {
+    if (!row.contains("capacity_over_live")) continue;
+    for (const char* const mib : {"2", "8", "32", "128"}) {
+      fmt::print("{:<26} {:>6} {:>10.4f} {:>10.4f} {:>7} {:>10.4f} {:>7} {:>9} {:>10.1f}\n", row["trace"].get<std::string>(), mib,
+                 row["capacity_over_live"][mib].get<double>(), row["capacity_over_live_without_moving"][mib].get<double>(),
+                 row["handles_moved"][mib].get<std::uint64_t>(), row["held_over_live"][mib].get<double>(),
+                 row["driver_calls"][mib].get<std::uint64_t>(), row["driver_calls_of_last_pass"][mib].get<std::uint64_t>(),
+                 row["virtual_driver_ms"][mib].get<double>());
+    }
+  }
+}
+
 void print_table(const json& report) {
   fmt::print("{:<26} {:<11} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9}\n", "trace", "engine", "util", "ns/op", "p50", "p99", "p99.9",
              "meta/blk");
@@ -172,6 +188,14 @@ void print_table(const json& report) {
   for (const json& row : report["threads"]) {
     fmt::print("{:<26} {:>9} {:>9.2f} {:>8.2f}\n", row["engine"].get<std::string>(), row["threads"].get<unsigned>(),
                row["million_ops_per_second"].get<double>(), row["foreign_frees"].get<double>());
+  }
+  print_arena(report);
+  fmt::print("\n");
+  for (const json& bar : report["bars"]) {
+    const bool is_most = bar.contains("at_most");
+    fmt::print("{:<8} {}: {} (at {} {}), {}\n", bar["met"].get<bool>() ? "met" : "NOT MET", bar["bar"].get<std::string>(),
+               bar["worst"].get<double>(), is_most ? "most" : "least", bar[is_most ? "at_most" : "at_least"].get<double>(),
+               bar["where"].get<std::string>());
   }
 }
 
@@ -216,6 +240,7 @@ int run(const Options& options) {
   }
   report["holes"] = holes_of(options);
   report["threads"] = threads_of(options);
+  report["bars"] = bars_of(report);
   if (options.as_json) {
     std::printf("%s\n", report.dump(1).c_str());
   } else {

@@ -11,7 +11,7 @@ struct ThreadFigures {
   double foreign_frees = 0;           ///< share of blocks that another thread freed than took them
 };
 
-/// A storm of blocks of 512 bytes to 1 MiB by several threads on one contestant behind one mutex, as an arena holds its heap. Half
+/// A storm of blocks of 512 bytes to 1 MiB by several threads on one contestant, behind one mutex unless it has its own. Half
 /// of the blocks are freed by the next thread.
 ThreadFigures storm(const ContestantKind& kind, unsigned threads);
 
