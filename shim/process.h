@@ -9,6 +9,7 @@
 #include "shim/contexts.h"
 #include "shim/device.h"
 #include "shim/governor.h"
+#include "shim/own_memory.h"
 #include "shim/refusals.h"
 #include "shim/streams.h"
 
@@ -28,6 +29,7 @@ class Process {
   pool::Pool& pool() { return pool_; }
   StreamRegistry& streams() { return streams_; }
   ContextTable& contexts() { return contexts_; }
+  OwnMemory& own_memory() { return own_memory_; }
   Refusals& refusals() { return refusals_; }
 
   bool is_governed() const { return governor_.stance() == Stance::governed; }
@@ -64,6 +66,7 @@ class Process {
   pool::Pool pool_;
   StreamRegistry streams_;
   ContextTable contexts_;
+  OwnMemory own_memory_;
   Refusals refusals_;
   std::mutex opening_;  ///< one thread opens devices; driver calls are made meanwhile, hooks of others wait here for their first
   std::array<std::atomic<Device*>, kMaxDevices> devices_{};

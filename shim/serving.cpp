@@ -147,6 +147,19 @@ CUresult give_back(CUdeviceptr address, const std::function<CUresult()>& driver_
   return CUDA_SUCCESS;
 }
 
+CUresult give_back_in_order(CUdeviceptr address, CUstream stream) {
+  Process& self = process();
+  // A stream that the program created has a mark of its own; work on default streams is waited for as a whole.
+  const pool::FreeAfter after =
+      self.streams().is_live(stream)
+          ? pool::FreeAfter{pool::FreeAfter::Kind::stream, static_cast<pool::StreamId>(reinterpret_cast<std::uintptr_t>(stream))}
+          : pool::FreeAfter{pool::FreeAfter::Kind::all, {}};
+  const Result<pool::Freed> freed = self.pool().free(pool::Address{address}, after);
+  if (!freed) return CUDA_ERROR_INVALID_VALUE;
+  recorder().freed(freed->block.device.index, address, freed->block.size, freed->block.given, BlockTag::of(freed->block).site);
+  return CUDA_SUCCESS;
+}
+
 void end_blocks_of(CUcontext context) {
   Process& self = process();
   const ContextFacts facts = self.contexts().find(context);

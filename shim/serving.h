@@ -31,6 +31,9 @@ CUresult serve_beside(const Wanted& wanted, pool::BesideKind kind, Bytes given, 
 /// Frees what serve() and serve_beside() gave; what is unknown goes to the driver.
 CUresult give_back(CUdeviceptr address, const std::function<CUresult()>& driver_call);
 
+/// Frees a block of the pool in the order of a stream.
+CUresult give_back_in_order(CUdeviceptr address, CUstream stream);
+
 /// What the driver says to a potentially unsafe call at this moment: success unless a capture forbids it (and then, as on the
 /// driver, the capture is invalidated).
 CUresult capture_verdict();

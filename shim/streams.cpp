@@ -43,6 +43,12 @@ std::vector<CUstream> StreamRegistry::streams_of(CUcontext context) const {
   return found == streams_.end() ? std::vector<CUstream>{} : std::vector<CUstream>(found->second.begin(), found->second.end());
 }
 
+CUcontext StreamRegistry::context_of(CUstream stream) const {
+  pool::RankedLock lock(mutex_);
+  const auto owner = owners_.find(stream);
+  return owner == owners_.end() ? nullptr : owner->second;
+}
+
 bool StreamRegistry::is_live(CUstream stream) const {
   pool::RankedLock lock(mutex_);
   return owners_.contains(stream);

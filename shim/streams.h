@@ -26,6 +26,8 @@ class StreamRegistry {
   std::vector<CUcontext> contexts() const;
   std::vector<CUstream> streams_of(CUcontext context) const;
   bool is_live(CUstream stream) const;
+  /// Null for a stream that is not known.
+  CUcontext context_of(CUstream stream) const;
 
  private:
   mutable pool::RankedMutex mutex_{pool::LockRank::shim};
