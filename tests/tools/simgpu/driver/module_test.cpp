@@ -15,9 +15,9 @@ namespace {
 constexpr char kCubin[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
 
 /// A container as the toolkit writes it, with one uncompressed text for sm_80.
-std::vector<char> fat_binary_of(std::string text) {
+std::string fat_binary_of(std::string text) {
   text.resize((text.size() + 8) / 8 * 8);  // at least one zero, and a multiple of eight
-  std::vector<char> bytes(16 + 64);
+  std::string bytes(16 + 64, '\0');
   const auto put = [&](std::size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
   put(0, std::uint32_t{0xba55ed50});
   put(4, std::uint16_t{1});
@@ -27,8 +27,7 @@ std::vector<char> fat_binary_of(std::string text) {
   put(20, std::uint32_t{64});
   put(24, std::uint64_t{text.size()});
   put(44, std::uint32_t{80});
-  bytes.insert(bytes.end(), text.begin(), text.end());
-  return bytes;
+  return bytes + text;
 }
 
 }  // namespace
@@ -107,7 +106,7 @@ TEST_CASE("PTX that cannot be read explains itself in the program's log buffer",
 TEST_CASE("a container's PTX is found and runs", "[simgpu][module]") {
   TestContext context;
   Words words(1);
-  const std::vector<char> image = fat_binary_of(kKernels);
+  const std::string image = fat_binary_of(kKernels);
   CUmodule module = nullptr;
   DRIVER_OK(cuModuleLoadFatBinary(&module, image.data()));
   DRIVER_OK(launch_store(kernel(module, "store"), words.address(), 6, nullptr));
@@ -117,7 +116,7 @@ TEST_CASE("a container's PTX is found and runs", "[simgpu][module]") {
 
 TEST_CASE("a damaged container is no container", "[simgpu][module]") {
   TestContext context;
-  std::vector<char> image = fat_binary_of(kKernels);
+  std::string image = fat_binary_of(kKernels);
   const std::uint64_t absurd = std::uint64_t{1} << 60;
   std::memcpy(image.data() + 24, &absurd, sizeof absurd);
   CUmodule module = nullptr;

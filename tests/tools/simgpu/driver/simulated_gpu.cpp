@@ -67,7 +67,7 @@ void start_machine(const char* gpus) {
   folder.path = name;
   setenv("SIMGPU_DIR", name.c_str(), 1);
   setenv("SIMGPU_GPUS", gpus, 1);
-  setenv("SIMGPU_MEMORY", "1GiB", 1);
+  setenv("SIMGPU_MEMORY", "4GiB", 1);
   DRIVER_OK(cuInit(0));
 }
 

@@ -13,8 +13,8 @@ namespace simgpu_test {
 /// `REQUIRE` for calls that must succeed; names the code otherwise.
 #define DRIVER_OK(call) REQUIRE((call) == CUDA_SUCCESS)
 
-/// Gives this process a machine of its own (SIMGPU_DIR in a temporary directory, 1 GiB a GPU) and initialises the driver. Call
-/// first.
+/// Gives this process a machine of its own (SIMGPU_DIR in a temporary directory, 4 GiB a GPU: a context takes about half of one)
+/// and initialises the driver. Call first.
 void start_machine(const char* gpus = "h200");
 
 /// A context that is current while it lives.
