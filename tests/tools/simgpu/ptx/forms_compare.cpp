@@ -5,7 +5,8 @@
 namespace ptx_test {
 namespace {
 
-const char* const kFloatComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+const char* const kFloatComparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                                         "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 
 bool compared(std::string op, double a, double b) {
   const bool unordered = a != a || b != b;
@@ -47,7 +48,9 @@ void add_integer(Forms& forms) {
       if (type[0] == 'b' && op != "eq" && op != "ne") continue;
       if (type[0] != 'u' && (op == "lo" || op == "ls" || op == "hi" || op == "hs")) continue;
       forms.push_back({"setp." + op + "." + type + " %0, %1, %2;", "pred", {type, type}, [=](const std::uint64_t* in) {
-                         const auto value = [=](std::uint64_t x) { return is_signed ? __int128{sign_extend(x, width)} : __int128{x}; };
+                         const auto value = [=](std::uint64_t x) {
+                           return is_signed ? __int128{sign_extend(x, width)} : __int128{x};
+                         };
                          return std::uint64_t{compared(op, value(in[0]), value(in[1]))};
                        }});
     }
@@ -76,11 +79,13 @@ void add_combined(Forms& forms) {
     forms.push_back({"setp.lt." + op + ".s32 %0, %1, %2, %3;", "pred", {"s32", "s32", "pred"}, [=](const std::uint64_t* in) {
                        return std::uint64_t{combined(sign_extend(in[0], 32) < sign_extend(in[1], 32), in[2] != 0)};
                      }});
-    forms.push_back({"setp.gt." + op + ".f32 %0, %1, %2, !%3;", "pred", {"f32", "f32", "pred"},
-                     [=](const std::uint64_t* in) { return std::uint64_t{combined(f32(in[0]) > f32(in[1]), in[2] == 0)}; }});
+    forms.push_back({"setp.gt." + op + ".f32 %0, %1, %2, !%3;", "pred", {"f32", "f32", "pred"}, [=](const std::uint64_t* in) {
+                       return std::uint64_t{combined(f32(in[0]) > f32(in[1]), in[2] == 0)};
+                     }});
     // The second result combines the opposite.
-    forms.push_back({"setp.eq." + op + ".u32 %q0|%0, %1, %2, %3;", "pred", {"u32", "u32", "pred"},
-                     [=](const std::uint64_t* in) { return std::uint64_t{combined(in[0] != in[1], in[2] != 0)}; }});
+    forms.push_back({"setp.eq." + op + ".u32 %q0|%0, %1, %2, %3;", "pred", {"u32", "u32", "pred"}, [=](const std::uint64_t* in) {
+                       return std::uint64_t{combined(in[0] != in[1], in[2] != 0)};
+                     }});
   }
   for (const std::string op : {"lt", "neu"}) {
     forms.push_back({"setp." + op + ".f16x2 %0|%q0, %1, %2;", "pred", {"f16x2", "f16x2"}, [=](const std::uint64_t* in) {
@@ -100,23 +105,33 @@ void add_set(Forms& forms) {
       if (is_float(type)) return compared(std::string("lt"), number(type, in[0]), number(type, in[1]));
       return is_signed ? sign_extend(in[0], width) < sign_extend(in[1], width) : in[0] < in[1];
     };
-    forms.push_back({"set.lt.u32." + type + " %0, %1, %2;", "u32", {type, type}, [=](const std::uint64_t* in) { return std::uint64_t{less(in) ? 0xffffffffU : 0}; }});
-    forms.push_back({"set.lt.f32." + type + " %0, %1, %2;", "f32", {type, type}, [=](const std::uint64_t* in) { return std::uint64_t{less(in) ? 0x3f800000U : 0}; }});
-    forms.push_back({"set.lt.and.s32." + type + " %0, %1, %2, %3;", "s32", {type, type, "pred"},
-                     [=](const std::uint64_t* in) { return std::uint64_t{less(in) && in[2] != 0 ? 0xffffffffU : 0}; }});
+    forms.push_back({"set.lt.u32." + type + " %0, %1, %2;", "u32", {type, type}, [=](const std::uint64_t* in) {
+                       return std::uint64_t{less(in) ? 0xffffffffU : 0};
+                     }});
+    forms.push_back({"set.lt.f32." + type + " %0, %1, %2;", "f32", {type, type}, [=](const std::uint64_t* in) {
+                       return std::uint64_t{less(in) ? 0x3f800000U : 0};
+                     }});
+    forms.push_back({"set.lt.and.s32." + type + " %0, %1, %2, %3;", "s32", {type, type, "pred"}, [=](const std::uint64_t* in) {
+                       return std::uint64_t{less(in) && in[2] != 0 ? 0xffffffffU : 0};
+                     }});
   }
-  forms.push_back({"set.gt.f16.f16 %0, %1, %2;", "b16", {"f16", "f16"},
-                   [](const std::uint64_t* in) { return std::uint64_t{half_value(in[0], false) > half_value(in[1], false) ? 0x3c00U : 0}; }});
+  forms.push_back({"set.gt.f16.f16 %0, %1, %2;", "b16", {"f16", "f16"}, [](const std::uint64_t* in) {
+                     return std::uint64_t{half_value(in[0], false) > half_value(in[1], false) ? 0x3c00U : 0};
+                   }});
 }
 
 void add_selections(Forms& forms) {
   for (const std::string type : {"b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"}) {
-    forms.push_back({"selp." + type + " %0, %1, %2, %3;", type, {type, type, "pred"}, [](const std::uint64_t* in) { return in[2] != 0 ? in[0] : in[1]; }});
+    forms.push_back({"selp." + type + " %0, %1, %2, %3;", type, {type, type, "pred"}, [](const std::uint64_t* in) {
+                       return in[2] != 0 ? in[0] : in[1];
+                     }});
     if (bits_of(type) == 16) continue;
-    forms.push_back({"slct." + type + ".s32 %0, %1, %2, %3;", type, {type, type, "s32"},
-                     [](const std::uint64_t* in) { return sign_extend(in[2], 32) >= 0 ? in[0] : in[1]; }});
-    forms.push_back({"slct." + type + ".f32 %0, %1, %2, %3;", type, {type, type, "f32"},
-                     [](const std::uint64_t* in) { return f32(in[2]) >= 0 ? in[0] : in[1]; }});
+    forms.push_back({"slct." + type + ".s32 %0, %1, %2, %3;", type, {type, type, "s32"}, [](const std::uint64_t* in) {
+                       return sign_extend(in[2], 32) >= 0 ? in[0] : in[1];
+                     }});
+    forms.push_back({"slct." + type + ".f32 %0, %1, %2, %3;", type, {type, type, "f32"}, [](const std::uint64_t* in) {
+                       return f32(in[2]) >= 0 ? in[0] : in[1];
+                     }});
   }
 }
 

@@ -29,12 +29,16 @@ void add_integers(Forms& forms) {
       forms.push_back({"cvt." + to + "." + from + " %0, %1;", to, {from}, [=](const std::uint64_t* in) {
                          return low(static_cast<std::uint64_t>(integer(from, in[0])), bits_of(to));
                        }});
-      forms.push_back({"cvt.sat." + to + "." + from + " %0, %1;", to, {from}, [=](const std::uint64_t* in) { return clamped(to, integer(from, in[0])); }});
+      forms.push_back({"cvt.sat." + to + "." + from + " %0, %1;", to, {from}, [=](const std::uint64_t* in) {
+                         return clamped(to, integer(from, in[0]));
+                       }});
     }
   }
 }
 
-int host_mode(char mode) { return mode == 'z' ? FE_TOWARDZERO : mode == 'm' ? FE_DOWNWARD : mode == 'p' ? FE_UPWARD : FE_TONEAREST; }
+int host_mode(char mode) {
+  return mode == 'z' ? FE_TOWARDZERO : mode == 'm' ? FE_DOWNWARD : mode == 'p' ? FE_UPWARD : FE_TONEAREST;
+}
 
 /// A value that is exact in long double, rounded to T by the host.
 template <class T>
@@ -60,10 +64,12 @@ void add_to_float(Forms& forms) {
   for (const std::string from : kIntegers) {
     for (const char mode : {'n', 'z', 'm', 'p'}) {
       const std::string head = std::string("cvt.r") + mode;
-      forms.push_back({head + ".f32." + from + " %0, %1;", "f32", {from},
-                       [=](const std::uint64_t* in) { return bits(rounded<float>(static_cast<long double>(integer(from, in[0])), mode)); }});
-      forms.push_back({head + ".f64." + from + " %0, %1;", "f64", {from},
-                       [=](const std::uint64_t* in) { return bits(rounded<double>(static_cast<long double>(integer(from, in[0])), mode)); }});
+      forms.push_back({head + ".f32." + from + " %0, %1;", "f32", {from}, [=](const std::uint64_t* in) {
+                         return bits(rounded<float>(static_cast<long double>(integer(from, in[0])), mode));
+                       }});
+      forms.push_back({head + ".f64." + from + " %0, %1;", "f64", {from}, [=](const std::uint64_t* in) {
+                         return bits(rounded<double>(static_cast<long double>(integer(from, in[0])), mode));
+                       }});
     }
     forms.push_back({"cvt.rn.f16." + from + " %0, %1;", "f16", {from}, [=](const std::uint64_t* in) {
                        const auto value = static_cast<__float128>(integer(from, in[0]));
@@ -82,16 +88,17 @@ void add_to_integer(Forms& forms) {
   for (const std::string to : kIntegers) {
     for (const std::string from : {"f16", "f32", "f64"}) {
       for (const char mode : {'n', 'z', 'm', 'p'}) {
-        forms.push_back({std::string("cvt.r") + mode + "i." + to + "." + from + " %0, %1;", to, {from}, [=](const std::uint64_t* in) {
-                           const long double value = number(from, in[0]);
-                           if (value != value) {
-                             const bool zero = from != "f64" && bits_of(to) != 64;
-                             return zero ? std::uint64_t{0} : std::uint64_t{1} << (bits_of(to) - 1);
-                           }
-                           const long double limit = 0x1p80L;
-                           const long double kept = value > limit ? limit : value < -limit ? -limit : value;
-                           return clamped(to, static_cast<__int128>(whole(kept, mode)));
-                         }});
+        forms.push_back(
+            {std::string("cvt.r") + mode + "i." + to + "." + from + " %0, %1;", to, {from}, [=](const std::uint64_t* in) {
+               const long double value = number(from, in[0]);
+               if (value != value) {
+                 const bool zero = from != "f64" && bits_of(to) != 64;
+                 return zero ? std::uint64_t{0} : std::uint64_t{1} << (bits_of(to) - 1);
+               }
+               const long double limit = 0x1p80L;
+               const long double kept = value > limit ? limit : value < -limit ? -limit : value;
+               return clamped(to, static_cast<__int128>(whole(kept, mode)));
+             }});
       }
     }
   }
@@ -100,7 +107,9 @@ void add_to_integer(Forms& forms) {
 void add_between_floats(Forms& forms) {
   for (const char mode : {'n', 'z', 'm', 'p'}) {
     const std::string m(1, mode);
-    forms.push_back({"cvt.r" + m + ".f32.f64 %0, %1;", "f32", {"f64"}, [=](const std::uint64_t* in) { return bits(rounded<float>(f64(in[0]), mode)); }});
+    forms.push_back({"cvt.r" + m + ".f32.f64 %0, %1;", "f32", {"f64"}, [=](const std::uint64_t* in) {
+                       return bits(rounded<float>(f64(in[0]), mode));
+                     }});
     for (const std::string type : {"f32", "f64", "f16"}) {
       forms.push_back({"cvt.r" + m + "i." + type + "." + type + " %0, %1;", type, {type}, [=](const std::uint64_t* in) {
                          const long double value = number(type, in[0]);
@@ -112,7 +121,8 @@ void add_between_floats(Forms& forms) {
                        }});
     }
   }
-  forms.push_back({"cvt.f64.f32 %0, %1;", "f64", {"f32"}, [](const std::uint64_t* in) { return bits(static_cast<double>(f32(in[0]))); }});
+  forms.push_back(
+      {"cvt.f64.f32 %0, %1;", "f64", {"f32"}, [](const std::uint64_t* in) { return bits(static_cast<double>(f32(in[0]))); }});
   forms.push_back({"cvt.ftz.f64.f32 %0, %1;", "f64", {"f32"}, [](const std::uint64_t* in) {
                      const float x = f32((in[0] & 0x7f800000) == 0 ? in[0] & 0x80000000 : in[0]);
                      return bits(static_cast<double>(x));
@@ -127,10 +137,14 @@ void add_between_floats(Forms& forms) {
                    }});
   for (const bool bfloat : {false, true}) {
     const std::string half = bfloat ? "bf16" : "f16";
-    forms.push_back({"cvt.f32." + half + " %0, %1;", "f32", {half}, [=](const std::uint64_t* in) { return bits(static_cast<float>(half_value(in[0], bfloat))); }});
+    forms.push_back({"cvt.f32." + half + " %0, %1;", "f32", {half}, [=](const std::uint64_t* in) {
+                       return bits(static_cast<float>(half_value(in[0], bfloat)));
+                     }});
     const auto nearest = [=](long double x) { return nearest_half(x, bfloat) | (std::signbit(x) && x == x ? 0x8000U : 0); };
-    forms.push_back({"cvt.rn." + half + ".f32 %0, %1;", half, {"f32"}, [=](const std::uint64_t* in) { return nearest(f32(in[0])); }});
-    forms.push_back({"cvt.rn." + half + ".f64 %0, %1;", half, {"f64"}, [=](const std::uint64_t* in) { return nearest(f64(in[0])); }});
+    forms.push_back(
+        {"cvt.rn." + half + ".f32 %0, %1;", half, {"f32"}, [=](const std::uint64_t* in) { return nearest(f32(in[0])); }});
+    forms.push_back(
+        {"cvt.rn." + half + ".f64 %0, %1;", half, {"f64"}, [=](const std::uint64_t* in) { return nearest(f64(in[0])); }});
     forms.push_back({"cvt.rn.relu." + half + ".f32 %0, %1;", half, {"f32"}, [=](const std::uint64_t* in) {
                        return f32(in[0]) != f32(in[0]) ? 0x7fff : std::signbit(f32(in[0])) ? 0 : nearest(f32(in[0]));
                      }});
@@ -143,7 +157,10 @@ void add_between_floats(Forms& forms) {
                        return magnitude > static_cast<double>(std::fabs(x)) ? near - 1 : near;
                      }});
     for (const bool relu : {false, true}) {
-      forms.push_back({"cvt.rn" + std::string(relu ? ".relu." : ".") + half + "x2.f32 %0, %1, %2;", "b32", {"f32", "f32"}, [=](const std::uint64_t* in) {
+      forms.push_back({"cvt.rn" + std::string(relu ? ".relu." : ".") + half + "x2.f32 %0, %1, %2;",
+                       "b32",
+                       {"f32", "f32"},
+                       [=](const std::uint64_t* in) {
                          const auto one = [=](std::uint64_t x) {
                            const float value = f32(x);
                            return value != value ? 0x7fff : relu && std::signbit(value) ? 0 : nearest(value);

@@ -9,9 +9,13 @@ namespace {
 
 using Quad = __float128;
 
-bool is_nan(std::uint64_t h, bool bfloat) { return (h & 0x7fff) > (bfloat ? 0x7f80U : 0x7c00U); }
+bool is_nan(std::uint64_t h, bool bfloat) {
+  return (h & 0x7fff) > (bfloat ? 0x7f80U : 0x7c00U);
+}
 
-std::uint64_t flushed(std::uint64_t h, bool bfloat) { return (h & (bfloat ? 0x7f80U : 0x7c00U)) == 0 ? h & 0x8000 : h; }
+std::uint64_t flushed(std::uint64_t h, bool bfloat) {
+  return (h & (bfloat ? 0x7f80U : 0x7c00U)) == 0 ? h & 0x8000 : h;
+}
 
 std::uint64_t picked(std::uint64_t a, std::uint64_t b, bool is_max, bool nan_wins, bool bfloat) {
   if (is_nan(a, bfloat) || is_nan(b, bfloat)) {
@@ -41,7 +45,9 @@ std::uint64_t one(const std::string& op, const std::uint64_t* in, bool bfloat) {
   return near | (rough < 0 ? 0x8000U : 0);
 }
 
-std::size_t sources_of(const std::string& op) { return op.starts_with("fma") ? 3 : op == "neg" || op == "abs" ? 1 : 2; }
+std::size_t sources_of(const std::string& op) {
+  return op.starts_with("fma") ? 3 : op == "neg" || op == "abs" ? 1 : 2;
+}
 
 void add(Forms& forms, const std::string& op, bool bfloat, const std::string& modifiers) {
   const std::size_t count = sources_of(op);
@@ -89,18 +95,23 @@ void add_half_forms(Forms& forms) {
     add(forms, "fma", bfloat, ".rn.sat");
   }
   using Function = double (*)(double);
-  const std::pair<std::string, Function> all[] = {{"ex2.approx", [](double x) { return std::exp2(x); }}, {"tanh.approx", [](double x) { return std::tanh(x); }}};
+  const std::pair<std::string, Function> all[] = {{"ex2.approx", [](double x) { return std::exp2(x); }},
+                                                  {"tanh.approx", [](double x) { return std::tanh(x); }}};
   for (const auto& [name, function] : all) {
     const Function call = function;
     for (const bool bfloat : {false, true}) {
       const std::string type = bfloat ? "bf16" : "f16";
       const std::string ftz = bfloat && name == "ex2.approx" ? ".ftz" : "";
-      forms.push_back({name + ftz + "." + type + " %0, %1;", type, {type}, [=](const std::uint64_t* in) {
+      forms.push_back({name + ftz + "." + type + " %0, %1;",
+                       type,
+                       {type},
+                       [=](const std::uint64_t* in) {
                          const std::uint64_t x = ftz.empty() ? in[0] : flushed(in[0], bfloat);
                          const double r = call(half_value(x, bfloat));
                          const std::uint64_t near = nearest_half(r, bfloat) | (std::signbit(r) && r == 0 ? 0x8000U : 0);
                          return ftz.empty() ? near : flushed(near, bfloat);
-                       }, 1});
+                       },
+                       1});
     }
   }
 }

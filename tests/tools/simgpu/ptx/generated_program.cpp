@@ -8,7 +8,8 @@ namespace {
 
 /// Private variables of a thread; each is used by its first letter's type.
 constexpr const char* kDeclarations =
-    "unsigned u0, u1, u2; int i0, i1; unsigned long long q0, q1; long long l0; float f0, f1; double d0; unsigned short h0; unsigned loc[8];";
+    "unsigned u0, u1, u2; int i0, i1; unsigned long long q0, q1; long long l0; float f0, f1; double d0; unsigned short h0; "
+    "unsigned loc[8];";
 
 class Generator {
  public:
@@ -47,13 +48,20 @@ class Generator {
 
   std::string variable(char type) {
     switch (type) {
-      case 'u': return chance(20) ? "loc[" + expression('u', 1) + " & 7]" : "u" + number(static_cast<std::uint64_t>(pick(3)));
-      case 'i': return "i" + number(static_cast<std::uint64_t>(pick(2)));
-      case 'q': return "q" + number(static_cast<std::uint64_t>(pick(2)));
-      case 'l': return "l0";
-      case 'f': return "f" + number(static_cast<std::uint64_t>(pick(2)));
-      case 'd': return "d0";
-      default: return "h0";
+      case 'u':
+        return chance(20) ? "loc[" + expression('u', 1) + " & 7]" : "u" + number(static_cast<std::uint64_t>(pick(3)));
+      case 'i':
+        return "i" + number(static_cast<std::uint64_t>(pick(2)));
+      case 'q':
+        return "q" + number(static_cast<std::uint64_t>(pick(2)));
+      case 'l':
+        return "l0";
+      case 'f':
+        return "f" + number(static_cast<std::uint64_t>(pick(2)));
+      case 'd':
+        return "d0";
+      default:
+        return "h0";
     }
   }
 
@@ -61,13 +69,20 @@ class Generator {
 
   std::string cast(char type, const std::string& text, char from) {
     switch (type) {
-      case 'u': return from == 'f' || from == 'd' ? "to_u(" + text + ")" : "(unsigned)(" + text + ")";
-      case 'i': return from == 'f' || from == 'd' ? "to_i(" + text + ")" : "(int)(" + text + ")";
-      case 'q': return from == 'f' || from == 'd' ? "(unsigned long long)to_u(" + text + ")" : "(unsigned long long)(" + text + ")";
-      case 'l': return from == 'f' || from == 'd' ? "(long long)to_i(" + text + ")" : "(long long)(" + text + ")";
-      case 'f': return "(float)(" + text + ")";
-      case 'd': return "(double)(" + text + ")";
-      default: return from == 'f' || from == 'd' ? "(unsigned short)to_u(" + text + ")" : "(unsigned short)(" + text + ")";
+      case 'u':
+        return from == 'f' || from == 'd' ? "to_u(" + text + ")" : "(unsigned)(" + text + ")";
+      case 'i':
+        return from == 'f' || from == 'd' ? "to_i(" + text + ")" : "(int)(" + text + ")";
+      case 'q':
+        return from == 'f' || from == 'd' ? "(unsigned long long)to_u(" + text + ")" : "(unsigned long long)(" + text + ")";
+      case 'l':
+        return from == 'f' || from == 'd' ? "(long long)to_i(" + text + ")" : "(long long)(" + text + ")";
+      case 'f':
+        return "(float)(" + text + ")";
+      case 'd':
+        return "(double)(" + text + ")";
+      default:
+        return from == 'f' || from == 'd' ? "(unsigned short)to_u(" + text + ")" : "(unsigned short)(" + text + ")";
     }
   }
 
@@ -77,7 +92,8 @@ class Generator {
       const char from = any_type();
       return cast(type, expression(from, depth - 1), from);
     }
-    if (chance(12)) return "(" + condition(depth - 1) + " ? " + expression(type, depth - 1) + " : " + expression(type, depth - 1) + ")";
+    if (chance(12))
+      return "(" + condition(depth - 1) + " ? " + expression(type, depth - 1) + " : " + expression(type, depth - 1) + ")";
     const std::string a = expression(type, depth - 1);
     const std::string b = expression(type, depth - 1);
     if (type == 'f' || type == 'd') return floating(type, a, b, depth);
@@ -92,15 +108,24 @@ class Generator {
   std::string floating(char type, const std::string& a, const std::string& b, int depth) {
     const std::string f = type == 'f' ? "f" : "";
     switch (pick(9)) {
-      case 0: return "(" + a + " + " + b + ")";
-      case 1: return "(" + a + " - " + b + ")";
-      case 2: return "(" + a + " * " + b + ")";
-      case 3: return "(" + a + " / " + b + ")";
-      case 4: return "fma" + f + "(" + a + ", " + b + ", " + expression(type, depth - 1) + ")";
-      case 5: return "fmin" + f + "(" + a + ", " + b + ")";
-      case 6: return "sqrt" + f + "(fabs" + f + "(" + a + "))";
-      case 7: return "floor" + f + "(" + a + ")";
-      default: return "(-" + a + ")";
+      case 0:
+        return "(" + a + " + " + b + ")";
+      case 1:
+        return "(" + a + " - " + b + ")";
+      case 2:
+        return "(" + a + " * " + b + ")";
+      case 3:
+        return "(" + a + " / " + b + ")";
+      case 4:
+        return "fma" + f + "(" + a + ", " + b + ", " + expression(type, depth - 1) + ")";
+      case 5:
+        return "least" + f + "(" + a + ", " + b + ")";
+      case 6:
+        return "sqrt" + f + "(fabs" + f + "(" + a + "))";
+      case 7:
+        return "floor" + f + "(" + a + ")";
+      default:
+        return "(-(" + a + "))";
     }
   }
 
@@ -111,21 +136,36 @@ class Generator {
     const auto back = [&](const std::string& text) { return cast(type, text, 'u'); };
     const auto binary = [&](const char* op) { return back(wide + "(" + a + ") " + op + " " + wide + "(" + b + ")"); };
     switch (pick(type == 'u' ? 15 : 11)) {
-      case 0: return binary("+");
-      case 1: return binary("-");
-      case 2: return binary("*");
-      case 3: return binary("&");
-      case 4: return binary("|");
-      case 5: return binary("^");
-      case 6: return back(wide + "(" + a + ") << (" + wide + "(" + b + ") & " + (is_long ? "63" : "31") + ")");
-      case 7: return back("(" + a + ") >> (" + wide + "(" + b + ") & " + (type == 'h' ? "15" : is_long ? "63" : "31") + ")");
-      case 8: return division(type, a, b, "/");
-      case 9: return division(type, a, b, "%");
-      case 10: return back("~(" + a + ")");
-      case 11: return "(unsigned)popc(" + a + ")";
-      case 12: return "(unsigned)clz(" + a + ")";
-      case 13: return "helper_" + name_ + "(" + a + ", " + expression('f', depth - 1) + ")";
-      default: return "mulhi(" + a + ", " + b + ")";
+      case 0:
+        return binary("+");
+      case 1:
+        return binary("-");
+      case 2:
+        return binary("*");
+      case 3:
+        return binary("&");
+      case 4:
+        return binary("|");
+      case 5:
+        return binary("^");
+      case 6:
+        return back(wide + "(" + a + ") << (" + wide + "(" + b + ") & " + (is_long ? "63" : "31") + ")");
+      case 7:
+        return back("(" + a + ") >> (" + wide + "(" + b + ") & " + (type == 'h' ? "15" : is_long ? "63" : "31") + ")");
+      case 8:
+        return division(type, a, b, "/");
+      case 9:
+        return division(type, a, b, "%");
+      case 10:
+        return back("~(" + a + ")");
+      case 11:
+        return "(unsigned)popc(" + a + ")";
+      case 12:
+        return "(unsigned)clz(" + a + ")";
+      case 13:
+        return "helper_" + name_ + "(" + a + ", " + expression('f', depth - 1) + ")";
+      default:
+        return "mulhi(" + a + ", " + b + ")";
     }
   }
 
@@ -154,12 +194,13 @@ class Generator {
     }
     if (kind == 7 && loops < 2) {
       const std::string index = "n" + number(static_cast<std::uint64_t>(counter_++));
-      return "for (unsigned " + index + " = 0; " + index + " < (" + expression('u', 1) + " & 7); ++" + index + ") {\n" + block(depth - 1, loops + 1) +
-             (chance(30) ? "if " + condition(1) + " break;\n" : "") + "}\n";
+      return "for (unsigned " + index + " = 0; " + index + " < (" + expression('u', 1) + " & 7); ++" + index + ") {\n" +
+             block(depth - 1, loops + 1) + (chance(30) ? "if " + condition(1) + " break;\n" : "") + "}\n";
     }
     if (kind == 8) {
       std::string text = "switch (" + expression('u', 2) + " & 7) {\n";
-      for (int i = 0; i < 6; ++i) text += "case " + number(static_cast<std::uint64_t>(i)) + ": " + statement(depth - 1, 2) + (chance(80) ? "break;\n" : "");
+      for (int i = 0; i < 6; ++i)
+        text += "case " + number(static_cast<std::uint64_t>(i)) + ": " + statement(depth - 1, 2) + (chance(80) ? "break;\n" : "");
       return text + "default: " + statement(0, 2) + "}\n";
     }
     return statement(0, loops);
@@ -172,19 +213,27 @@ class Generator {
   }
 
   void helper() {
-    const std::string body = "(unsigned a, float b) {\nunsigned r = a ^ 0x9e3779b9u;\nif (b > 1.0f) r += to_u(b * 3.0f); else r = r * 7u + (unsigned)popc(a);\n"
-                             "for (unsigned k = 0; k < (a & 3); ++k) r = (r << 5) ^ (r >> 3);\nreturn r;\n}\n";
+    const std::string body =
+        "(unsigned a, float b) {\nunsigned r = a ^ 0x9e3779b9u;\nif (b > 1.0f) r += to_u(b * 3.0f); else r = r * 7u + "
+        "(unsigned)popc(a);\n"
+        "for (unsigned k = 0; k < (a & 3); ++k) r = (r << 5) ^ (r >> 3);\nreturn r;\n}\n";
     helper_ = "static __device__ " + std::string(chance(50) ? "__noinline__ " : "") + "unsigned helper_" + name_ + body;
     helper_host_ = "static unsigned helper_" + name_ + body;
   }
 
   void begin() {
-    device_ = "extern \"C\" __global__ void g" + name_ + "(const unsigned* in, unsigned* out, unsigned* sums) {\n__shared__ unsigned s[64]; __shared__ unsigned a8[8];\n" +
+    device_ = "extern \"C\" __global__ void g" + name_ +
+              "(const unsigned* in, unsigned* out, unsigned* sums) {\n__shared__ unsigned s[64]; __shared__ unsigned a8[8];\n" +
               std::string(kDeclarations) + "\nconst unsigned t = threadIdx.x; const unsigned g = blockIdx.x * 64 + t;\n";
-    host_ = "extern \"C\" void g" + name_ + "(const unsigned* in, unsigned* out, unsigned* sums, unsigned blocks) {\nfor (unsigned blk = 0; blk < blocks; ++blk) {\n"
-            "unsigned s[64], a8[8], tmp[64]; Thread ts[64];\n";
-    both("u0 = in[g * 4]; u1 = in[g * 4 + 1]; u2 = t; i0 = (int)in[g * 4 + 2]; i1 = (int)(g * 3u); q0 = ((unsigned long long)u0 << 32) | u1; q1 = g; l0 = (long long)i0 * i1;\n"
-         "f0 = (float)(int)in[g * 4 + 3] * 0.001f; f1 = (float)t; d0 = (double)f0 * 1.5; h0 = (unsigned short)u1; for (unsigned k = 0; k < 8; ++k) loc[k] = u0 + k;\n");
+    host_ =
+        "extern \"C\" void g" + name_ +
+        "(const unsigned* in, unsigned* out, unsigned* sums, unsigned blocks) {\nfor (unsigned blk = 0; blk < blocks; ++blk) {\n"
+        "unsigned s[64], a8[8], tmp[64]; Thread ts[64];\n";
+    both(
+        "u0 = in[g * 4]; u1 = in[g * 4 + 1]; u2 = t; i0 = (int)in[g * 4 + 2]; i1 = (int)(g * 3u); q0 = ((unsigned long long)u0 << "
+        "32) | u1; q1 = g; l0 = (long long)i0 * i1;\n"
+        "f0 = (float)(int)in[g * 4 + 3] * 0.001f; f1 = (float)t; d0 = (double)f0 * 1.5; h0 = (unsigned short)u1; for (unsigned k = "
+        "0; k < 8; ++k) loc[k] = u0 + k;\n");
   }
 
   /// The same statements, for one thread there and for each thread in turn here.
@@ -226,7 +275,9 @@ class Generator {
         shuffled("((u0 & 4) != 0)", "unsigned b = 0; for (unsigned n = 0; n < 32; ++n) b |= tmp[(t & 32) + n] << n; u2 ^= b;");
         break;
       case 6:
-        device_ += "__syncthreads(); if (t < 8) a8[t] = 0; __syncthreads(); atomicAdd(&a8[u0 & 7], u1); __syncthreads(); u2 += a8[t & 7];\n";
+        device_ +=
+            "__syncthreads(); if (t < 8) a8[t] = 0; __syncthreads(); atomicAdd(&a8[u0 & 7], u1); __syncthreads(); u2 += a8[t & "
+            "7];\n";
         host_ += "for (unsigned n = 0; n < 8; ++n) a8[n] = 0;\n";
         host_each("a8[u0 & 7] += u1;");
         host_each("u2 += a8[t & 7];");
@@ -244,9 +295,11 @@ class Generator {
   }
 
   void end() {
-    both("unsigned x = 0; for (unsigned k = 0; k < 8; ++k) x = x * 31u + loc[k];\n"
-         "out[g * 6] = u0 ^ u1; out[g * 6 + 1] = u2 + (unsigned)i0 * 3u + (unsigned)i1; out[g * 6 + 2] = (unsigned)q0 ^ (unsigned)(q0 >> 32) ^ (unsigned)q1 ^ (unsigned)(l0 >> 7);\n"
-         "out[g * 6 + 3] = word(f0) ^ (word(f1) >> 1); out[g * 6 + 4] = word64(d0) + h0; out[g * 6 + 5] = x;\n");
+    both(
+        "unsigned x = 0; for (unsigned k = 0; k < 8; ++k) x = x * 31u + loc[k];\n"
+        "out[g * 6] = u0 ^ u1; out[g * 6 + 1] = u2 + (unsigned)i0 * 3u + (unsigned)i1; out[g * 6 + 2] = (unsigned)q0 ^ "
+        "(unsigned)(q0 >> 32) ^ (unsigned)q1 ^ (unsigned)(l0 >> 7);\n"
+        "out[g * 6 + 3] = word(f0) ^ (word(f1) >> 1); out[g * 6 + 4] = word64(d0) + h0; out[g * 6 + 5] = x;\n");
     device_ += "}\n";
     host_ += "}\n}\n";
   }
@@ -262,29 +315,42 @@ class Generator {
 
 constexpr const char* kShared =
     "HD unsigned to_u(double x) { return x == x ? (x <= 0.0 ? 0u : x >= 4294967295.0 ? 0xffffffffu : (unsigned)x) : 7u; }\n"
-    "HD int to_i(double x) { return x == x ? (x <= -2147483648.0 ? -2147483647 - 1 : x >= 2147483647.0 ? 2147483647 : (int)x) : 7; }\n";
+    "HD int to_i(double x) { return x == x ? (x <= -2147483648.0 ? -2147483647 - 1 : x >= 2147483647.0 ? 2147483647 : (int)x) : 7; "
+    "}\n";
 
 }  // namespace
 
-GeneratedProgram generate_program(std::uint64_t seed, const std::string& name) { return Generator(seed, name).run(); }
+GeneratedProgram generate_program(std::uint64_t seed, const std::string& name) {
+  return Generator(seed, name).run();
+}
 
 std::string device_preamble() {
   return std::string("#define HD static __device__ __forceinline__\n") + kShared +
          "HD unsigned word(float f) { return f == f ? __float_as_uint(f) : 0x7fc00000u; }\n"
-         "HD unsigned word64(double d) { unsigned long long b = __double_as_longlong(d); return d == d ? (unsigned)(b ^ (b >> 32)) : 77u; }\n"
-         "HD int popc(unsigned x) { return __popc(x); }\nHD int clz(unsigned x) { return __clz(x); }\nHD unsigned mulhi(unsigned a, unsigned b) { return __umulhi(a, b); }\n";
+         "HD unsigned word64(double d) { unsigned long long b = __double_as_longlong(d); return d == d ? (unsigned)(b ^ (b >> 32)) "
+         ": 77u; }\n"
+         "HD float leastf(float a, float b) { return fminf(a, b); }\nHD double least(double a, double b) { return fmin(a, b); }\n"
+         "HD int popc(unsigned x) { return __popc(x); }\nHD int clz(unsigned x) { return __clz(x); }\nHD unsigned mulhi(unsigned "
+         "a, unsigned b) { return __umulhi(a, b); }\n";
 }
 
 std::string host_preamble() {
   return std::string("#include <math.h>\n#include <string.h>\n#define HD static inline\n") + kShared +
          "HD unsigned word(float f) { unsigned b; memcpy(&b, &f, 4); return f == f ? b : 0x7fc00000u; }\n"
-         "HD unsigned word64(double d) { unsigned long long b; memcpy(&b, &d, 8); return d == d ? (unsigned)(b ^ (b >> 32)) : 77u; }\n"
+         "HD unsigned word64(double d) { unsigned long long b; memcpy(&b, &d, 8); return d == d ? (unsigned)(b ^ (b >> 32)) : 77u; "
+         "}\n"
+         // C leaves open which zero is less; PTX does not.
+         "HD double least(double a, double b) { if (a != a) return b; if (b != b) return a; if (a == b) return signbit(a) ? a : b; "
+         "return a < b ? a : b; }\n"
+         "HD float leastf(float a, float b) { return (float)least(a, b); }\n"
          "HD int popc(unsigned x) { return __builtin_popcount(x); }\nHD int clz(unsigned x) { return x ? __builtin_clz(x) : 32; }\n"
          "HD unsigned mulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }\nstruct Thread { " +
          kDeclarations +
-         " };\n#define BIND(v) auto &u0 = v.u0, &u1 = v.u1, &u2 = v.u2; auto &i0 = v.i0, &i1 = v.i1; auto &q0 = v.q0, &q1 = v.q1; auto& l0 = v.l0; "
+         " };\n#define BIND(v) auto &u0 = v.u0, &u1 = v.u1, &u2 = v.u2; auto &i0 = v.i0, &i1 = v.i1; auto &q0 = v.q0, &q1 = v.q1; "
+         "auto& l0 = v.l0; "
          "auto &f0 = v.f0, &f1 = v.f1; auto& d0 = v.d0; auto& h0 = v.h0; auto& loc = v.loc; "
-         "(void)u0, (void)u1, (void)u2, (void)i0, (void)i1, (void)q0, (void)q1, (void)l0, (void)f0, (void)f1, (void)d0, (void)h0, (void)loc;\n";
+         "(void)u0, (void)u1, (void)u2, (void)i0, (void)i1, (void)q0, (void)q1, (void)l0, (void)f0, (void)f1, (void)d0, (void)h0, "
+         "(void)loc;\n";
 }
 
 }  // namespace ptx_test

@@ -14,8 +14,8 @@ inline constexpr std::uint32_t kGeneratedOutputs = 6;
 
 /// One random program, as a CUDA kernel and as plain C++ loops over the threads of each block.
 ///
-/// The statements of a phase are the same text in both; barriers, shared memory, shuffles, votes and atomics lie between phases. Both
-/// are called `g<name>(const unsigned* in, unsigned* out, unsigned* sums)`, the host's with the number of blocks behind.
+/// The statements of a phase are the same text in both; barriers, shared memory, shuffles, votes and atomics lie between phases.
+/// Both are called `g<name>(const unsigned* in, unsigned* out, unsigned* sums)`, the host's with the number of blocks behind.
 struct GeneratedProgram {
   std::string device;
   std::string host;

@@ -8,7 +8,8 @@
 
 namespace ptx_test {
 
-/// One form of one instruction: `text` with %0 for the result and %1, %2, %3 for the operands, their PTX types, and what it must give.
+/// One form of one instruction: `text` with %0 for the result and %1, %2, %3 for the operands, their PTX types, and what it must
+/// give.
 ///
 /// Values are bit patterns in the low bits of 64. The reference gets the operands' bits and returns the result's.
 struct Form {

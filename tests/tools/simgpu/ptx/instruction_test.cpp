@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every form of every instruction that computes, on edge values and random ones, against an independent reference, compiled by tcc and gcc.
+// Every form of every instruction that computes, on edge values and random ones, against an independent reference, compiled by tcc
+// and gcc.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <iostream>
@@ -35,9 +36,12 @@ std::string register_of(const std::string& type, std::size_t number) {
   if (type == "f64") return "%d" + n;
   switch (bits_of(type)) {
     case 8:
-    case 16: return "%h" + n;
-    case 32: return "%r" + n;
-    default: return "%w" + n;
+    case 16:
+      return "%h" + n;
+    case 32:
+      return "%r" + n;
+    default:
+      return "%w" + n;
   }
 }
 
@@ -72,7 +76,8 @@ std::string kernel_text(const Form& form, std::size_t index) {
   std::string text = ".visible .entry k" + std::to_string(index) + "(.param .u64 in, .param .u64 out) {\n";
   text += ".reg .pred %p<4>; .reg .b16 %h<20>; .reg .b32 %r<20>; .reg .b64 %w<20>; .reg .f32 %f<4>; .reg .f64 %d<4>;\n";
   text += ".reg .b32 %x<4>; .reg .b64 %y<4>; .reg .pred %q<4>;\n";
-  text += "ld.param.u64 %w10, [in]; ld.param.u64 %w11, [out]; mov.u32 %r10, %ctaid.x; mov.u32 %r11, %ntid.x; mov.u32 %r12, %tid.x;\n";
+  text +=
+      "ld.param.u64 %w10, [in]; ld.param.u64 %w11, [out]; mov.u32 %r10, %ctaid.x; mov.u32 %r11, %ntid.x; mov.u32 %r12, %tid.x;\n";
   text += "mad.lo.u32 %r13, %r10, %r11, %r12; mad.wide.u32 %w10, %r13, 32, %w10; mad.wide.u32 %w11, %r13, 8, %w11;\n";
   for (std::size_t i = 0; i < form.sources.size(); ++i) text += load_operand(form.sources[i], i + 1);
   return text + instantiated(form) + "\n" + store_result(form.result) + "ret;\n}\n";
@@ -110,7 +115,9 @@ bool is_nan(const std::string& type, std::uint64_t value) {
 }
 
 /// Distance in units of the last place, for results of the same sign.
-std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
+std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : b - a;
+}
 
 bool agrees(const Form& form, std::uint64_t got, std::uint64_t expected) {
   if (is_nan(form.result, expected)) return is_nan(form.result, got);
@@ -124,7 +131,8 @@ std::string module_text(const Forms& forms) {
 }
 
 /// The results of one form on all its operands.
-std::vector<std::uint64_t> run_form(BlockMemory& memory, Instance& instance, std::uint32_t kernel, const std::vector<std::uint64_t>& values) {
+std::vector<std::uint64_t> run_form(BlockMemory& memory, Instance& instance, std::uint32_t kernel,
+                                    const std::vector<std::uint64_t>& values) {
   const std::size_t lanes = values.size() / 4;
   const std::uint64_t in = memory.allocate(values.size() * 8);
   const std::uint64_t out = memory.allocate((lanes + 64) * 8);
@@ -163,8 +171,8 @@ TEST_CASE("each form of an instruction gives what the reference gives, whichever
         if (agrees(forms[i], all.back()[lane], expected)) continue;
         if (++wrong > 3) break;
         std::ostringstream what;
-        what << std::hex << compiler << ": " << instantiated(forms[i]) << " of " << values[lane * 4] << ", " << values[lane * 4 + 1] << ", "
-             << values[lane * 4 + 2] << " gives " << all.back()[lane] << ", not " << expected;
+        what << std::hex << compiler << ": " << instantiated(forms[i]) << " of " << values[lane * 4] << ", " << values[lane * 4 + 1]
+             << ", " << values[lane * 4 + 2] << " gives " << all.back()[lane] << ", not " << expected;
         FAIL_CHECK(what.str());
       }
     }

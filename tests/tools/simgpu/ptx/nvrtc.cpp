@@ -22,12 +22,15 @@ struct Functions {
 const Functions* functions() {
   static const Functions* const loaded = []() -> const Functions* {
     void* library = nullptr;
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so.13"}) {
+    for (const char* name :
+         {"libnvrtc.so.13", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so.13"}) {
       if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     }
     if (library == nullptr) return nullptr;
     static Functions all;
-    const auto find = [library](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name)); };
+    const auto find = [library](auto& function, const char* name) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+    };
     find(all.create, "nvrtcCreateProgram");
     find(all.compile, "nvrtcCompileProgram");
     find(all.ptx_size, "nvrtcGetPTXSize");
@@ -42,7 +45,9 @@ const Functions* functions() {
 
 }  // namespace
 
-bool Nvrtc::available() { return functions() != nullptr; }
+bool Nvrtc::available() {
+  return functions() != nullptr;
+}
 
 std::string Nvrtc::compile(const std::string& source, const std::vector<std::string>& options) {
   const Functions& nvrtc = *functions();

@@ -17,7 +17,9 @@ LocalCompiler& local() {
   return *made;
 }
 
-bool is_installed(const std::string& name) { return access(("/usr/bin/" + name).c_str(), X_OK) == 0; }
+bool is_installed(const std::string& name) {
+  return access(("/usr/bin/" + name).c_str(), X_OK) == 0;
+}
 
 }  // namespace
 
@@ -50,16 +52,20 @@ LoadFailure load_failure(const std::string& text) {
   return program.error();
 }
 
-Outcome launch(Instance& instance, Memory& memory, std::uint32_t kernel, Dim3 grid, Dim3 block, const std::vector<std::byte>& buffer,
-               const LaunchControl& control, std::uint32_t dynamic_shared) {
+Outcome launch(Instance& instance, Memory& memory, std::uint32_t kernel, Dim3 grid, Dim3 block,
+               const std::vector<std::byte>& buffer, const LaunchControl& control, std::uint32_t dynamic_shared) {
   return instance.launch(Launch{kernel, grid, block, dynamic_shared, buffer}, memory, control);
 }
 
-std::string ptx(const std::string& body) { return ".version 8.5\n.target sm_80\n.address_size 64\n" + body; }
+std::string ptx(const std::string& body) {
+  return ".version 8.5\n.target sm_80\n.address_size 64\n" + body;
+}
 
 std::string kernel(const std::string& body) {
-  return ptx(".visible .entry k(.param .u64 out) {\n.reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %w<16>; .reg .f32 %f<16>;\n" +
-             std::string("ld.param.u64 %w0, [out];\n") + body + "\nret;\n}\n");
+  return ptx(
+      ".visible .entry k(.param .u64 out) {\n.reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %w<16>; .reg .f32 "
+      "%f<16>;\n" +
+      std::string("ld.param.u64 %w0, [out];\n") + body + "\nret;\n}\n");
 }
 
 }  // namespace ptx_test

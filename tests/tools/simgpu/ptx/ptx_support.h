@@ -44,9 +44,10 @@ std::vector<std::byte> parameters(const Values&... values) {
   return buffer;
 }
 
-cupool::simgpu::ptx::Outcome launch(cupool::simgpu::ptx::Instance& instance, cupool::simgpu::ptx::Memory& memory, std::uint32_t kernel,
-                                    cupool::simgpu::ptx::Dim3 grid, cupool::simgpu::ptx::Dim3 block, const std::vector<std::byte>& buffer,
-                                    const cupool::simgpu::ptx::LaunchControl& control = {}, std::uint32_t dynamic_shared = 0);
+cupool::simgpu::ptx::Outcome launch(cupool::simgpu::ptx::Instance& instance, cupool::simgpu::ptx::Memory& memory,
+                                    std::uint32_t kernel, cupool::simgpu::ptx::Dim3 grid, cupool::simgpu::ptx::Dim3 block,
+                                    const std::vector<std::byte>& buffer, const cupool::simgpu::ptx::LaunchControl& control = {},
+                                    std::uint32_t dynamic_shared = 0);
 
 /// A device buffer with these values in it.
 template <class T>
