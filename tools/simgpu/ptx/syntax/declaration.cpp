@@ -23,7 +23,7 @@ void skip_parentheses(TokenStream& tokens) {
 
 std::uint32_t parse_alignment(TokenStream& tokens) {
   const std::uint64_t value = tokens.expect_integer("an alignment");
-  if (!tokens.at_end() && (!is_power_of_two(value) || value > 4096)) tokens.fail("alignment must be a power of two up to 4096");
+  if (!is_power_of_two(value) || value > 4096) tokens.fail("alignment must be a power of two up to 4096");
   return static_cast<std::uint32_t>(value);
 }
 

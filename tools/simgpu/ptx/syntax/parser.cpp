@@ -71,7 +71,7 @@ class ModuleParser {
 
   void address_size() {
     const std::uint64_t bits = tokens_.expect_integer("32 or 64");
-    if (!tokens_.at_end() && bits != 64) return tokens_.fail("only .address_size 64 is supported");
+    if (bits != 64) return tokens_.fail("only .address_size 64 is supported");
     module_.address_bits = 64;
   }
 
@@ -168,7 +168,7 @@ class ModuleParser {
       } else if (token.text == "reqnctapercluster") {
         std::uint32_t cluster[3] = {0, 0, 0};
         dimensions(cluster);
-        if (!tokens_.at_end() && std::uint64_t{cluster[0]} * cluster[1] * cluster[2] != 1) {
+        if (std::uint64_t{cluster[0]} * cluster[1] * cluster[2] != 1) {
           tokens_.fail_at(token.line, "clusters of more than one block are not supported");
         }
       } else if (token.text == "pragma") {
