@@ -3,6 +3,8 @@
 
 namespace cupool::simgpu::ptx {
 
-BlockReport Memory::check(std::uint64_t, std::uint32_t, bool) { return {.inside = true, .neighbour = {}}; }
+BlockReport Memory::check(std::uint64_t, std::uint32_t, bool) {
+  return {.inside = true, .neighbour = {}};
+}
 
 }  // namespace cupool::simgpu::ptx

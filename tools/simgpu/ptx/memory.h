@@ -10,8 +10,8 @@ namespace cupool::simgpu::ptx {
 
 /// A stretch of device addresses that lies consecutively in host memory, with the rights a kernel has there.
 struct Window {
-  std::uint64_t begin = 0;  ///< first device address
-  std::uint64_t end = 0;    ///< first device address beyond; both are multiples of 4 KiB
+  std::uint64_t begin = 0;    ///< first device address
+  std::uint64_t end = 0;      ///< first device address beyond; both are multiples of 4 KiB
   std::byte* host = nullptr;  ///< where `begin` lies in this process
   bool readable = false;
   bool writable = false;

@@ -32,21 +32,21 @@ struct KernelInfo {
   std::string name;
   std::vector<Parameter> parameters;
   std::uint32_t parameter_bytes = 0;
-  std::uint32_t shared_bytes = 0;  ///< static shared memory
-  std::uint32_t local_bytes = 0;   ///< per thread
-  std::uint32_t const_bytes = 0;   ///< the module's .const variables
-  std::uint32_t registers = 0;     ///< an estimate: the largest number of 32-bit registers live at once, 16 at least, 255 at most
-  std::uint32_t max_threads = 1024;     ///< threads per block, from .maxntid or .reqntid, else 1024
+  std::uint32_t shared_bytes = 0;    ///< static shared memory
+  std::uint32_t local_bytes = 0;     ///< per thread
+  std::uint32_t const_bytes = 0;     ///< the module's .const variables
+  std::uint32_t registers = 0;       ///< an estimate: the largest number of 32-bit registers live at once, 16 at least, 255 at most
+  std::uint32_t max_threads = 1024;  ///< threads per block, from .maxntid or .reqntid, else 1024
   std::uint32_t required_block[3] = {0, 0, 0};  ///< .reqntid, or zeros
-  std::uint32_t ptx_version = 0;     ///< 10 x major + minor
-  std::uint32_t target = 0;          ///< .target sm_NN: NN
+  std::uint32_t ptx_version = 0;                ///< 10 x major + minor
+  std::uint32_t target = 0;                     ///< .target sm_NN: NN
 };
 
 /// An address inside a global's initial bytes, to be filled in when the program is instantiated.
 struct Relocation {
-  std::uint32_t offset = 0;   ///< where in the global the 8 (or `size`) bytes of the address go
+  std::uint32_t offset = 0;  ///< where in the global the 8 (or `size`) bytes of the address go
   std::uint32_t size = 8;
-  std::uint32_t target = 0;   ///< index of the global whose address is meant
+  std::uint32_t target = 0;  ///< index of the global whose address is meant
   std::int64_t addend = 0;
 };
 
@@ -55,8 +55,8 @@ struct GlobalInfo {
   std::string name;
   std::uint64_t size = 0;
   std::uint32_t alignment = 1;
-  bool constant = false;   ///< .const: kernels cannot write it
-  bool exported = false;   ///< .visible, .weak or .common: cuModuleGetGlobal finds it
+  bool constant = false;           ///< .const: kernels cannot write it
+  bool exported = false;           ///< .visible, .weak or .common: cuModuleGetGlobal finds it
   std::vector<std::byte> initial;  ///< `size` bytes, or empty when it starts as zeros
   std::vector<Relocation> relocations;
 };
@@ -65,9 +65,9 @@ enum class LoadError {
   syntax,               ///< not PTX: CUDA_ERROR_INVALID_PTX (218)
   unsupported_version,  ///< .version newer than 9.x or .target not known: CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)
   unsupported,          ///< valid PTX that simgpu does not run: CUDA_ERROR_INVALID_PTX (218), the log names line and instruction
-  unresolved,           ///< an .extern that no source defines: CUDA_ERROR_INVALID_PTX (218); from a link CUDA_ERROR_INVALID_IMAGE (200)
-  compiler,             ///< the C compiler is missing or failed: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (221)
-  too_large,            ///< more shared or parameter memory than the device has
+  unresolved,  ///< an .extern that no source defines: CUDA_ERROR_INVALID_PTX (218); from a link CUDA_ERROR_INVALID_IMAGE (200)
+  compiler,    ///< the C compiler is missing or failed: CUDA_ERROR_JIT_COMPILER_NOT_FOUND (221)
+  too_large,   ///< more shared or parameter memory than the device has
 };
 
 /// Why a load failed. The log is what goes into CU_JIT_ERROR_LOG_BUFFER: "ptx line 12: setp.foo.f32: what is wrong".
@@ -105,21 +105,21 @@ struct LaunchControl {
 struct Outcome {
   enum class Kind {
     ok,
-    illegal_address,      ///< CUDA_ERROR_ILLEGAL_ADDRESS (700)
-    misaligned,           ///< CUDA_ERROR_MISALIGNED_ADDRESS (716)
-    trap,                 ///< trap instruction: CUDA_ERROR_ILLEGAL_INSTRUCTION (715) as the driver reports it
-    assert_failed,        ///< CUDA_ERROR_ASSERT (710)
-    stopped,              ///< LaunchControl::stop was set
-    timeout,              ///< LaunchControl::limit passed: CUDA_ERROR_LAUNCH_TIMEOUT (702)
-    deadlock,             ///< threads wait for one another for ever, where hardware would hang: CUDA_ERROR_LAUNCH_TIMEOUT (702)
-    invalid_launch,       ///< block, shared memory or parameter buffer do not fit the kernel: nothing ran (1; 701 for resources)
-    unsupported,          ///< a device function that cannot run here was reached: CUDA_ERROR_LAUNCH_FAILED (719)
+    illegal_address,  ///< CUDA_ERROR_ILLEGAL_ADDRESS (700)
+    misaligned,       ///< CUDA_ERROR_MISALIGNED_ADDRESS (716)
+    trap,             ///< trap instruction: CUDA_ERROR_ILLEGAL_INSTRUCTION (715) as the driver reports it
+    assert_failed,    ///< CUDA_ERROR_ASSERT (710)
+    stopped,          ///< LaunchControl::stop was set
+    timeout,          ///< LaunchControl::limit passed: CUDA_ERROR_LAUNCH_TIMEOUT (702)
+    deadlock,         ///< threads wait for one another for ever, where hardware would hang: CUDA_ERROR_LAUNCH_TIMEOUT (702)
+    invalid_launch,   ///< block, shared memory or parameter buffer do not fit the kernel: nothing ran (1; 701 for resources)
+    unsupported,      ///< a device function that cannot run here was reached: CUDA_ERROR_LAUNCH_FAILED (719)
   };
   Kind kind = Kind::ok;
   /// One sentence: kernel, PTX line and instruction, block and thread, address, neighbour block. Empty when ok.
   std::string message;
-  std::uint64_t address = 0;   ///< for illegal_address and misaligned
-  std::uint32_t line = 0;      ///< PTX line, 0 when none belongs to it
+  std::uint64_t address = 0;  ///< for illegal_address and misaligned
+  std::uint32_t line = 0;     ///< PTX line, 0 when none belongs to it
   std::uint32_t block[3] = {0, 0, 0};
   std::uint32_t thread[3] = {0, 0, 0};
 };

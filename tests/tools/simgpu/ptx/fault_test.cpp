@@ -20,7 +20,8 @@ struct Run {
 };
 
 /// Runs a kernel of one pointer that gets a buffer of `bytes`.
-std::unique_ptr<Run> run(const std::string& body, std::size_t bytes, const LaunchControl& control = {}, Dim3 block = {}, Dim3 grid = {}) {
+std::unique_ptr<Run> run(const std::string& body, std::size_t bytes, const LaunchControl& control = {}, Dim3 block = {},
+                         Dim3 grid = {}) {
   auto made = std::make_unique<Run>();
   const auto program = load(kernel(body));
   const auto instance = made->memory.instantiate(*program);
@@ -44,11 +45,13 @@ TEST_CASE("an unmapped page is an illegal address, with the place in the message
   CHECK(made->outcome.thread[0] == 3);
   CHECK(made->outcome.block[0] == 0);
   CHECK(made->outcome.line == 8);
-  CHECK_THAT(made->outcome.message, Catch::Matchers::Contains("kernel 'k': ptx line 8 (@%p1 st.global.u32 [%w0+8192], %r0;): illegal write of 4 bytes"));
+  CHECK_THAT(made->outcome.message,
+             Catch::Matchers::Contains("kernel 'k': ptx line 8 (@%p1 st.global.u32 [%w0+8192], %r0;): illegal write of 4 bytes"));
 }
 
 TEST_CASE("null, wild and window addresses are illegal", "[ptx][fault]") {
-  for (const std::string address : {"0", "0x10", "0xdeadbeef000", "0x7fffffffffff0000", "0x0100000000000000", "0x0200000000000000", "0x0500000000000000", "0xfffffffffffffff0"}) {
+  for (const std::string address : {"0", "0x10", "0xdeadbeef000", "0x7fffffffffff0000", "0x0100000000000000", "0x0200000000000000",
+                                    "0x0500000000000000", "0xfffffffffffffff0"}) {
     INFO(address);
     CHECK(run("mov.u64 %w1, " + address + "; ld.u32 %r1, [%w1];", 64)->outcome.kind == Kind::illegal_address);
     CHECK(run("mov.u64 %w1, " + address + "; st.u32 [%w1], 1;", 64)->outcome.kind == Kind::illegal_address);
@@ -72,7 +75,8 @@ TEST_CASE("shared, local and parameter memory end where they end", "[ptx][fault]
 }
 
 TEST_CASE("a constant cannot be written through a global address", "[ptx][fault]") {
-  const auto program = load(ptx(".const .b32 c = 5;\n.visible .entry k(.param .u64 out) { .reg .b64 %w; mov.u64 %w, c; st.global.u32 [%w], 1; ret; }"));
+  const auto program = load(
+      ptx(".const .b32 c = 5;\n.visible .entry k(.param .u64 out) { .reg .b64 %w; mov.u64 %w, c; st.global.u32 [%w], 1; ret; }"));
   BlockMemory memory;
   const auto instance = memory.instantiate(*program);
   CHECK(launch(*instance, memory, 0, {1}, {1}, parameters(std::uint64_t{0})).kind == Kind::illegal_address);
@@ -105,15 +109,18 @@ TEST_CASE("the check is as good in kernels that wait", "[ptx][check]") {
   const auto made = run(body, 39 * 4, checked(), {40});
   CHECK(made->outcome.kind == Kind::illegal_address);
   CHECK(made->outcome.thread[0] == 39);
-  CHECK(run(".shared .b32 s[9]; bar.sync 0; mov.u32 %r1, s; st.shared.u32 [%r1+36], 1;", 64, checked())->outcome.kind == Kind::illegal_address);
+  CHECK(run(".shared .b32 s[9]; bar.sync 0; mov.u32 %r1, s; st.shared.u32 [%r1+36], 1;", 64, checked())->outcome.kind ==
+        Kind::illegal_address);
 }
 
 TEST_CASE("trap and assert end the launch", "[ptx][fault]") {
   CHECK(run("trap;", 64)->outcome.kind == Kind::trap);
-  const auto program = load(ptx(".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"
-                                ".global .align 1 .b8 m[6] = {120, 62, 48, 0};\n.global .align 1 .b8 f[5] = {97, 46, 99, 117, 0};\n"
-                                ".visible .entry k(.param .u64 out) { .reg .b64 %w<3>; mov.u64 %w1, m; mov.u64 %w2, f;\n"
-                                "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e; st.param.b64 [a], %w1; st.param.b64 [b], %w2; st.param.b32 [c], 12; st.param.b64 [d], %w2; st.param.b64 [e], 1; call.uni __assertfail, (a, b, c, d, e); } ret; }"));
+  const auto program = load(ptx(
+      ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"
+      ".global .align 1 .b8 m[6] = {120, 62, 48, 0};\n.global .align 1 .b8 f[5] = {97, 46, 99, 117, 0};\n"
+      ".visible .entry k(.param .u64 out) { .reg .b64 %w<3>; mov.u64 %w1, m; mov.u64 %w2, f;\n"
+      "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e; st.param.b64 [a], %w1; st.param.b64 [b], %w2; "
+      "st.param.b32 [c], 12; st.param.b64 [d], %w2; st.param.b64 [e], 1; call.uni __assertfail, (a, b, c, d, e); } ret; }"));
   BlockMemory memory;
   const auto instance = memory.instantiate(*program);
   const Outcome outcome = launch(*instance, memory, 0, {1}, {1}, parameters(std::uint64_t{0}));
@@ -122,8 +129,9 @@ TEST_CASE("trap and assert end the launch", "[ptx][fault]") {
 }
 
 TEST_CASE("an endless kernel stops when asked, and at its limit", "[ptx][stop]") {
-  for (const std::string body : {"again: add.u32 %r1, %r1, 1; bra again;", "again: bar.sync 0; bra again;", "again: ld.volatile.global.u32 %r1, [%w0]; setp.eq.u32 %p1, %r1, 0; @%p1 bra again;",
-                                 "bar.sync 0; again: bra again;"}) {
+  for (const std::string body :
+       {"again: add.u32 %r1, %r1, 1; bra again;", "again: bar.sync 0; bra again;",
+        "again: ld.volatile.global.u32 %r1, [%w0]; setp.eq.u32 %p1, %r1, 0; @%p1 bra again;", "bar.sync 0; again: bra again;"}) {
     INFO(body);
     LaunchControl limited;
     limited.limit = std::chrono::milliseconds(30);
@@ -138,7 +146,9 @@ TEST_CASE("an endless kernel stops when asked, and at its limit", "[ptx][stop]")
 }
 
 TEST_CASE("threads that wait for each other for ever are found", "[ptx][stop]") {
-  const auto made = run("mov.u32 %r0, %tid.x; setp.lt.u32 %p1, %r0, 5; @%p1 bra other; bar.sync 1; bra end; other: bar.sync 2, 64; end:", 64, {}, {40});
+  const auto made =
+      run("mov.u32 %r0, %tid.x; setp.lt.u32 %p1, %r0, 5; @%p1 bra other; bar.sync 1; bra end; other: bar.sync 2, 64; end:", 64, {},
+          {40});
   CHECK(made->outcome.kind == Kind::deadlock);
   CHECK_THAT(made->outcome.message, Catch::Matchers::Contains("bar.sync"));
 }
@@ -163,10 +173,14 @@ TEST_CASE("a launch that does not fit the kernel runs nothing", "[ptx][fault]") 
 }
 
 TEST_CASE("printf formats as C does", "[ptx][print]") {
-  const auto program = load(ptx(".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n.global .align 1 .b8 f[20] = {37, 100, 124, 37, 54, 46, 50, 102, 124, 37, 108, 120, 124, 37, 37, 10, 0};\n"
-                                ".visible .entry k(.param .u64 out) { .local .align 8 .b8 depot[24]; .reg .b64 %w<6>; .reg .b32 %r<3>; .reg .f64 %d; mov.u64 %w1, depot; cvta.local.u64 %w2, %w1; mov.u64 %w3, f; cvta.global.u64 %w3, %w3;\n"
-                                "st.u32 [%w2], -7; mov.f64 %d, 0d400921FB54442D18; st.f64 [%w2+8], %d; mov.u64 %w4, 0x1234567890; st.u64 [%w2+16], %w4;\n"
-                                "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], %w3; st.param.b64 [b], %w2; call.uni (r), vprintf, (a, b); ld.param.b32 %r1, [r]; } ret; }"));
+  const auto program = load(
+      ptx(".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n.global .align 1 .b8 f[20] = {37, 100, 124, 37, "
+          "54, 46, 50, 102, 124, 37, 108, 120, 124, 37, 37, 10, 0};\n"
+          ".visible .entry k(.param .u64 out) { .local .align 8 .b8 depot[24]; .reg .b64 %w<6>; .reg .b32 %r<3>; .reg .f64 %d; "
+          "mov.u64 %w1, depot; cvta.local.u64 %w2, %w1; mov.u64 %w3, f; cvta.global.u64 %w3, %w3;\n"
+          "st.u32 [%w2], -7; mov.f64 %d, 0d400921FB54442D18; st.f64 [%w2+8], %d; mov.u64 %w4, 0x1234567890; st.u64 [%w2+16], %w4;\n"
+          "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], %w3; st.param.b64 [b], %w2; call.uni (r), vprintf, (a, "
+          "b); ld.param.b32 %r1, [r]; } ret; }"));
   BlockMemory memory;
   const auto instance = memory.instantiate(*program);
   std::string printed;

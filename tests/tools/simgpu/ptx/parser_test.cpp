@@ -18,14 +18,19 @@ std::string message_of(const std::string& text) {
   return std::to_string(parsed.error().line) + ": " + parsed.error().message;
 }
 
-std::string in_body(const std::string& body) { return message_of(ptx(".entry k() {\n" + body + "\n}\n")); }
+std::string in_body(const std::string& body) {
+  return message_of(ptx(".entry k() {\n" + body + "\n}\n"));
+}
 
-std::string load_log(const std::string& body) { return load_failure(kernel(body)).log; }
+std::string load_log(const std::string& body) {
+  return load_failure(kernel(body)).log;
+}
 
 }  // namespace
 
 TEST_CASE("the lexer tells words, modifiers and numbers apart", "[ptx][lexer]") {
-  Lexer lexer("ld.global.L2::128B.v4.f32 %f1 0x1F 017 0b101 42U 0f3F800000 0d3FF0000000000000 1.5e1 \"a\\\"b\" << // end\n/* x\n */ ;");
+  Lexer lexer(
+      "ld.global.L2::128B.v4.f32 %f1 0x1F 017 0b101 42U 0f3F800000 0d3FF0000000000000 1.5e1 \"a\\\"b\" << // end\n/* x\n */ ;");
   const auto next = [&] { return lexer.next(); };
   CHECK(next().is_word("ld"));
   CHECK(next().is_dotted("global"));
@@ -93,7 +98,8 @@ TEST_CASE("a wrong body is refused with line and reason", "[ptx][parser]") {
 }
 
 TEST_CASE("inner scopes have names of their own", "[ptx][parser]") {
-  const auto parsed = parse(ptx(".entry k() {\n.reg .b32 a; mov.u32 a, 1;\n{ .reg.b16 a; mov.u16 a, 2; x: bra x; }\n{ x: bra x; }\n}\n"));
+  const auto parsed =
+      parse(ptx(".entry k() {\n.reg .b32 a; mov.u32 a, 1;\n{ .reg.b16 a; mov.u16 a, 2; x: bra x; }\n{ x: bra x; }\n}\n"));
   REQUIRE(parsed.has_value());
   const Function& function = parsed->functions.at(0);
   REQUIRE(function.registers.size() == 2);
@@ -111,12 +117,14 @@ TEST_CASE("register ranges cost nothing until they are used", "[ptx][parser]") {
 }
 
 TEST_CASE("debug information and pragmas are passed over", "[ptx][parser]") {
-  CHECK(message_of(ptx(".file 1 \"x.cu\", 123, 456\n.entry k() {\n.loc 1 2 3, function_name $L, inlined_at 1 2 3\n.pragma \"nounroll\";\nret;\n}\n"
+  CHECK(message_of(ptx(".file 1 \"x.cu\", 123, 456\n.entry k() {\n.loc 1 2 3, function_name $L, inlined_at 1 2 3\n.pragma "
+                       "\"nounroll\";\nret;\n}\n"
                        ".section .debug_info {\n.b8 1,2\n.b32 .debug_abbrev\n}\n")) == "accepted");
 }
 
 TEST_CASE("what is not supported ends the load with line and instruction", "[ptx][translate]") {
-  CHECK(load_log("tcgen05.alloc.cta_group::1.sync.aligned.b32 [%w0], 32;") == "ptx line 7: tcgen05.alloc.cta_group::1.sync.aligned.b32: this instruction is not supported");
+  CHECK(load_log("tcgen05.alloc.cta_group::1.sync.aligned.b32 [%w0], 32;") ==
+        "ptx line 7: tcgen05.alloc.cta_group::1.sync.aligned.b32: this instruction is not supported");
   CHECK(load_log("add.frob.u32 %r1, %r2, %r3;") == "ptx line 7: add.frob.u32: modifier '.frob' is not supported here");
   CHECK(load_log("add.u32 %r1, %r2;") == "ptx line 7: add.u32: operands are missing");
   CHECK(load_log("add.u32 %r1, %r2, %r3, %r4;") == "ptx line 7: add.u32: there are too many operands");
@@ -143,9 +151,10 @@ TEST_CASE("an extern that nothing defines is named", "[ptx][link]") {
 }
 
 TEST_CASE("a kernel's parameters lie at their natural alignment", "[ptx][program]") {
-  const auto program = load(ptx(".visible .entry k(.param .u32 a, .param .u64 b, .param .align 4 .b8 c[12], .param .u8 d) .maxntid 64, 2 { ret; }\n"
-                                ".visible .entry r() .reqntid 32 { .shared .align 16 .b8 s[20]; .reg .b32 %r; mov.u32 %r, s; ret; }\n"
-                                ".visible .const .align 8 .b32 table[3] = {1, 2, 3};\n.global .u64 to = table;\n"));
+  const auto program =
+      load(ptx(".visible .entry k(.param .u32 a, .param .u64 b, .param .align 4 .b8 c[12], .param .u8 d) .maxntid 64, 2 { ret; }\n"
+               ".visible .entry r() .reqntid 32 { .shared .align 16 .b8 s[20]; .reg .b32 %r; mov.u32 %r, s; ret; }\n"
+               ".visible .const .align 8 .b32 table[3] = {1, 2, 3};\n.global .u64 to = table;\n"));
   const KernelInfo& k = program->kernels()[0];
   REQUIRE(k.parameters.size() == 4);
   CHECK(k.parameters[1].offset == 8);
