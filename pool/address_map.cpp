@@ -15,12 +15,22 @@ constexpr std::size_t kFirstHashSize = 64;
 
 AddressMap::Chunk* AddressMap::chunk_at(std::uint64_t address) const {
   const std::uint64_t number = address >> kChunkBits;
-  if (number == last_chunk_number_) return last_chunk_;
-  const auto found = chunks_.find(number);
-  if (found == chunks_.end()) return nullptr;
-  last_chunk_number_ = number;
-  last_chunk_ = found->second.get();
-  return last_chunk_;
+  if (number - near_from_ < near_chunks_.size()) return near_chunks_[number - near_from_].get();
+  if (far_chunks_.empty()) return nullptr;
+  const auto found = far_chunks_.find(number);
+  return found == far_chunks_.end() ? nullptr : found->second.get();
+}
+
+void AddressMap::make_chunk(std::uint64_t number) {
+  if (near_chunks_.empty()) near_from_ = number;
+  if (number - near_from_ >= kNearChunks) {
+    std::unique_ptr<Chunk> made = std::make_unique<Chunk>();
+    far_chunks_.emplace(number, std::move(made));
+    return;
+  }
+  if (number - near_from_ >= near_chunks_.size()) near_chunks_.resize(number - near_from_ + 1);
+  near_chunks_[number - near_from_] = std::make_unique<Chunk>();
+  ++near_in_use_;
 }
 
 std::size_t AddressMap::slot_of(std::uint64_t base) const {
@@ -56,15 +66,22 @@ void AddressMap::remove_slot(std::size_t slot) {
   hash_[gap] = kNone;
 }
 
+bool AddressMap::is_ready(const Block& block) const {
+  const std::uint64_t last = block.base.value + block.given.count - 1;
+  for (std::uint64_t number = block.base.value >> kChunkBits; number <= last >> kChunkBits; ++number) {
+    if (chunk_at(number << kChunkBits) == nullptr) return false;
+  }
+  return !free_records_.empty() && !spare_starts_.empty() && (live_ + 1) * 2 <= hash_.size();
+}
+
 // All host memory that an insert needs is obtained here, so that what follows cannot fail halfway. What it leaves behind on failure
 // (a chunk, room in a vector) is not visible to anybody.
 Result<Done> AddressMap::prepare(const Block& block) try {
   const std::uint64_t last = block.base.value + block.given.count - 1;
   for (std::uint64_t number = block.base.value >> kChunkBits; number <= last >> kChunkBits; ++number) {
-    std::unique_ptr<Chunk>& chunk = chunks_[number];
-    if (!chunk) chunk = std::make_unique<Chunk>();
+    if (chunk_at(number << kChunkBits) == nullptr) make_chunk(number);
   }
-  if (!chunk_at(block.base.value)->starts[page_of(block.base.value) % kPagesPerChunk] && spare_starts_.empty()) {
+  if (spare_starts_.empty()) {
     if (spare_starts_.capacity() <= starts_in_use_) spare_starts_.reserve(std::max<std::size_t>(64, (starts_in_use_ + 1) * 2));
     spare_starts_.push_back(std::make_unique<Starts>());
   }
@@ -79,8 +96,6 @@ Result<Done> AddressMap::prepare(const Block& block) try {
   if ((live_ + 1) * 2 > hash_.size()) grow_hash();
   return Done{};
 } catch (const std::bad_alloc&) {
-  // A chunk slot may stand empty now: remove it, since look-ups expect a chunk behind every entry.
-  std::erase_if(chunks_, [](const auto& entry) { return entry.second == nullptr; });
   return fail(Errc::no_memory, "the host has no memory for the record of a block");
 }
 
@@ -90,7 +105,14 @@ Result<Done> AddressMap::insert(const Record& record) {
     return fail(Errc::invalid_argument, "a block that is empty, misaligned or wraps around");
   }
   if (overlaps(block)) return fail(Errc::exists, "a block that overlaps another");
-  if (const auto ready = prepare(block); !ready) return ready;
+  return insert_carved(record);
+}
+
+Result<Done> AddressMap::insert_carved(const Record& record) {
+  const Block& block = record.block;
+  if (!is_ready(block)) {
+    if (const auto ready = prepare(block); !ready) return ready;
+  }
   const Index index = free_records_.back();
   free_records_.pop_back();
   records_[index] = record;
@@ -228,7 +250,8 @@ std::uint64_t AddressMap::start_at_or_below(std::uint64_t address) const {
 
 Bytes AddressMap::metadata() const {
   return Bytes{records_.capacity() * sizeof(Record) + free_records_.capacity() * sizeof(Index) + hash_.capacity() * sizeof(Index) +
-               chunks_.size() * (sizeof(Chunk) + 64) + (starts_in_use_ + spare_starts_.size()) * sizeof(Starts)};
+               (near_in_use_ + far_chunks_.size()) * (sizeof(Chunk) + 64) +
+               (starts_in_use_ + spare_starts_.size()) * sizeof(Starts)};
 }
 
 }  // namespace cupool::pool

@@ -33,6 +33,8 @@ class AddressMap {
   /// Errc::exists when the block overlaps a known one, invalid_argument when it is empty, not a multiple of kStep or wraps around,
   /// no_memory when the host has none. Changes nothing when it fails.
   Result<Done> insert(const Record& record);
+  /// The same for whoever knows that nothing overlaps, since a heap carved the block: without looking for it.
+  Result<Done> insert_carved(const Record& record);
 
   /// The block that begins exactly here; null when there is none.
   const Record* find_exact(Address base) const;
@@ -75,8 +77,12 @@ class AddressMap {
     std::array<std::unique_ptr<Starts>, kPagesPerChunk> starts;
   };
 
+  static constexpr std::uint64_t kNearChunks = 1 << 14;  // 16 TiB: the longest range
+
   static constexpr std::uint64_t page_of(std::uint64_t address) { return address >> kPageBits; }
   Chunk* chunk_at(std::uint64_t address) const;
+  void make_chunk(std::uint64_t number);
+  bool is_ready(const Block& block) const;
   Result<Done> prepare(const Block& block);
   bool overlaps(const Block& block) const;
   bool starts_between(std::uint64_t first_page, std::uint64_t end_page) const;
@@ -96,9 +102,12 @@ class AddressMap {
   std::vector<Index> free_records_;
   std::uint64_t live_ = 0;
   std::vector<Index> hash_;  ///< open addressing, linear probing, at most half full; a power of two long
-  std::unordered_map<std::uint64_t, std::unique_ptr<Chunk>> chunks_;  ///< by address >> kChunkBits
-  mutable std::uint64_t last_chunk_number_ = ~std::uint64_t{0};
-  mutable Chunk* last_chunk_ = nullptr;
+  /// By address >> kChunkBits, counted from the number of the first block's chunk: an arena's range is one stretch of numbers.
+  std::vector<std::unique_ptr<Chunk>> near_chunks_;
+  std::uint64_t near_from_ = 0;
+  std::uint64_t near_in_use_ = 0;
+  /// What lies further than kNearChunks above it, or below.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Chunk>> far_chunks_;
   std::vector<std::unique_ptr<Starts>> spare_starts_;
   std::uint64_t starts_in_use_ = 0;
 };

@@ -113,12 +113,14 @@ Granted<Block> Arena::commit(const Need& need, const Taken& taken) {
   const Bytes given = kGranule * taken.run.length.count;
   const Block block{base_ + kGranule * taken.run.start.count, need.asked,     given,
                     BlockIdentity{identities_.next()},        config_.device, need.call_site};
-  if (!records_.insert(AddressMap::Record{block, taken.mark})) {
+  if (!records_.insert_carved(AddressMap::Record{block, taken.mark})) {
     static_cast<void>(heap_->give_back(taken));
     return refuse(need, Errc::no_memory, Rule::host_memory);
   }
+  HazardMap& hazards = deferred_.hazards();
+  const bool in_order = hazards.conflicts(taken.run, {});
   try {
-    deferred_.hazards().clear(taken.run);
+    hazards.clear(taken.run);
   } catch (const std::bad_alloc&) {
     static_cast<void>(records_.erase(block.base));
     static_cast<void>(heap_->give_back(taken));
@@ -129,6 +131,7 @@ Granted<Block> Arena::commit(const Need& need, const Taken& taken) {
   live_asked_ += need.asked;
   peak_live_ = std::max(peak_live_, live_);
   ++counters_.takes;
+  if (in_order) ++counters_.reused_in_order;
   asked_.add(need.asked);
   given_.add(given);
   return block;
@@ -149,31 +152,37 @@ tl::unexpected<Refusal> Arena::refuse(const Need& need, Errc code, Rule rule) {
 
 Result<Freed> Arena::give_back(Address base, FreeAfter after) {
   RankedLock lock(mutex_);
-  const AddressMap::Record* record = records_.find_exact(base);
-  if (record == nullptr) return fail(Errc::not_taken, "no block begins at this address");
-  const Block block = record->block;
-  const Taken taken{Run{Granules{(base - base_).count / kGranule.count}, Granules{block.given.count / kGranule.count}},
-                    record->mark};
+  const Result<AddressMap::Record> record = records_.erase(base);
+  if (!record) return tl::unexpected(record.error());
+  const Block& block = record->block;
+  const Run run{Granules{(base - base_).count / kGranule.count}, Granules{block.given.count / kGranule.count}};
   if (completions_ == nullptr) after = FreeAfter{};
-  DeferredFrees::Noted noted;
-  if (after.kind != FreeAfter::Kind::nothing) {
-    const auto deferred = deferred_.defer(after, taken);
-    if (!deferred) return tl::unexpected(deferred.error());
-    noted = *deferred;
-    ++counters_.deferred_gives;
+  const Result<DeferredFrees::Noted> noted = return_to_heap(Taken{run, record->mark}, after);
+  if (!noted) {
+    static_cast<void>(records_.insert_carved(*record));  // needs no memory: it has just been given back
+    return tl::unexpected(noted.error());
   }
-  if (after.kind != FreeAfter::Kind::all) {
-    if (const auto given = heap_->give_back(taken); !given) {
-      deferred_.hazards().clear(taken.run);
-      return tl::unexpected(given.error());
-    }
-  }
-  static_cast<void>(records_.erase(base));
   live_ -= block.given;
   live_asked_ -= block.size;
   ++counters_.gives;
-  if (noted.filled_batch) reclaim(Patience::none);
-  return Freed{block, noted.ticket};
+  if (noted->filled_batch) reclaim(Patience::none);
+  return Freed{block, noted->ticket};
+}
+
+Result<DeferredFrees::Noted> Arena::return_to_heap(const Taken& taken, FreeAfter after) {
+  if (after.kind == FreeAfter::Kind::nothing) {
+    const Result<Done> given = heap_->give_back(taken);
+    return given ? Result<DeferredFrees::Noted>{} : tl::unexpected(given.error());
+  }
+  const Result<DeferredFrees::Noted> noted = deferred_.defer(after, taken);
+  if (!noted) return noted;
+  ++counters_.deferred_gives;
+  if (after.kind == FreeAfter::Kind::all) return noted;
+  if (const auto given = heap_->give_back(taken); !given) {
+    deferred_.hazards().clear(taken.run);
+    return tl::unexpected(given.error());
+  }
+  return noted;
 }
 
 std::optional<Block> Arena::find(Address address) const {
@@ -266,7 +275,11 @@ ArenaStats Arena::stats() const {
   now.deferred_blocks = deferred_.blocks();
   now.free_runs = heap.free_runs;
   now.mapped_handles = handles_.mapped();
-  now.free_handles = free_handles();
+  try {
+    now.free_handles = free_handles();
+  } catch (const std::bad_alloc&) {
+    now.free_handles = 0;  // the figures that need no memory still hold
+  }
   now.empty_units = account_.leased() - config_.shape.units_for_handles(
                                             account_.created() - std::min(account_.created(), now.free_handles + loose_.size()));
   now.address_span = handle * handles_.end();

@@ -137,6 +137,7 @@ class Arena {
   Granted<Need> need_of(const Request& request) const;
   std::optional<Taken> take_hole(const Need& need, std::size_t tries) CUPOOL_REQUIRES(mutex_);
   Granted<Block> commit(const Need& need, const Taken& taken) CUPOOL_REQUIRES(mutex_);
+  Result<DeferredFrees::Noted> return_to_heap(const Taken& taken, FreeAfter after) CUPOOL_REQUIRES(mutex_);
   tl::unexpected<Refusal> refuse(const Need& need, Errc code, Rule rule) CUPOOL_REQUIRES(mutex_);
   std::vector<std::uint64_t> tied_positions() const CUPOOL_REQUIRES(mutex_);
   std::uint64_t free_handles() const CUPOOL_REQUIRES(mutex_);
@@ -150,6 +151,7 @@ class Arena {
   Granted<Block> serve(const Need& need, Attempt& attempt) CUPOOL_REQUIRES(mutex_);
   std::optional<Plan> plan(const Need& need, Attempt& attempt) CUPOOL_REQUIRES(mutex_);
   std::optional<Plan> plan_with(const Need& need, Attempt& attempt, bool moving) CUPOOL_REQUIRES(mutex_);
+  Result<Placement> place_for(const Need& need, std::uint64_t supply) const CUPOOL_REQUIRES(mutex_);
   std::vector<Slots> absent_under(Run run) const CUPOOL_REQUIRES(mutex_);
   bool set_aside(Plan& plan, std::uint64_t donors, const std::vector<std::uint64_t>& tied) CUPOOL_REQUIRES(mutex_);
   bool set_targets_aside(Plan& plan) CUPOOL_REQUIRES(mutex_);

@@ -52,7 +52,12 @@ Granted<Block> Arena::take_slow(const Need& need) {
     const Unlocked open(mutex_);
     attempt.limit = config_.shape.unit * units_.limit().count;
   }
-  Granted<Block> served = serve(need, attempt);
+  Granted<Block> served = tl::unexpected(Refusal{});
+  try {
+    served = serve(need, attempt);
+  } catch (const std::bad_alloc&) {
+    served = refuse(need, Errc::no_memory, Rule::host_memory);
+  }
   if (!served) served.error().limit = attempt.limit;
   give_up_surplus();
   return served;
@@ -103,7 +108,7 @@ std::optional<Arena::Plan> Arena::plan_with(const Need& need, Attempt& attempt, 
   Plan plan;
   {
     const Pins pins(*heap_, deferred_.hazards(), need.ordered);
-    const auto place = heap_->place(need.length, need.alignment, moving ? supply : Attempt::kUnbounded);
+    const Result<Placement> place = place_for(need, moving ? supply : Attempt::kUnbounded);
     const bool found = place && !deferred_.hazards().conflicts(place->run, need.ordered);
     if (!moving) {
       attempt.has_place = found;
@@ -121,6 +126,15 @@ std::optional<Arena::Plan> Arena::plan_with(const Need& need, Attempt& attempt, 
   attempt.code = Errc::no_memory;
   attempt.rule = Rule::host_memory;
   return std::nullopt;
+}
+
+// A block of whole handles lies on whole handles where that needs no more of them: when it is freed, every one of them is free.
+Result<Placement> Arena::place_for(const Need& need, std::uint64_t supply) const {
+  Result<Placement> place = heap_->place(need.length, need.alignment, supply);
+  if (!place || need.length.count % granules_per_handle_ != 0) return place;
+  const Granules alignment{std::max(need.alignment.count, granules_per_handle_)};
+  const Result<Placement> aligned = heap_->place(need.length, alignment, supply);
+  return aligned && aligned->missing <= place->missing ? aligned : place;
 }
 
 std::vector<Slots> Arena::absent_under(Run run) const {
@@ -188,7 +202,8 @@ void Arena::put_targets_back(const Plan& plan, std::size_t grown) {
 bool Arena::set_donors_aside(Plan& plan, std::uint64_t count, const std::vector<std::uint64_t>& tied) {
   if (count == 0) return true;
   std::vector<Slots> candidates = free_slots(Which::any, tied);
-  // Small holes first: they are the least likely to serve a large request, and a hole used up leaves no rest.
+  // Small holes first: a hole used up leaves no rest. (Largest, highest or best fitting first: the same capacities, 1 to 13 % more
+  // moves.)
   std::stable_sort(candidates.begin(), candidates.end(), [](const Slots& a, const Slots& b) { return a.count < b.count; });
   plan.donors.reserve(candidates.size());
   plan.donors_aside.reserve(candidates.size());
@@ -236,11 +251,10 @@ std::optional<Granted<Block>> Arena::carry_out(const Need& need, const Plan& pla
   if (!plan.donors.empty()) ++counters_.moving_grows;
   for (const MappedSlots& donor : plan.donors) counters_.handles_moved += donor.slots.count;
   if (dropped_) return Granted<Block>(refuse(need, Errc::driver, Rule::driver));
-  // The place is free and mapped now. The heap may know a tighter one by now, and small blocks belong in slabs; but where work may
-  // still be using free memory, only the place itself is known to be safe.
+  // The place is free and mapped now, and known to be safe. Small blocks are the heap's to place: they belong in slabs.
   Result<Taken> taken = fail(Errc::no_space);
-  if (deferred_.hazards().empty()) taken = heap_->take(need.length, need.alignment);
-  if (!taken) taken = heap_->take_at(plan.placement.run);  // a buddy engine places nothing across its borders by itself
+  if (need.length.count < granules_per_handle_ && deferred_.hazards().empty()) taken = heap_->take(need.length, need.alignment);
+  if (!taken) taken = heap_->take_at(plan.placement.run);
   if (!taken) return std::nullopt;
   return commit(need, *taken);
 }

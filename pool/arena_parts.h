@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -48,7 +49,10 @@ struct Arena::Attempt {
 /// Opens a lock for a call that must not be made under it.
 class CUPOOL_SCOPED_CAPABILITY Unlocked {
  public:
-  explicit Unlocked(RankedMutex& mutex) CUPOOL_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  explicit Unlocked(RankedMutex& mutex) CUPOOL_RELEASE(mutex) : mutex_(mutex) {
+    mutex_.unlock();
+    assert(holds_no_lock());
+  }
   ~Unlocked() CUPOOL_RELEASE() { mutex_.lock(); }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;

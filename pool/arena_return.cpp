@@ -47,6 +47,7 @@ bool Arena::reclaim_alone(Patience patience) {
   const auto oldest = deferred_.oldest();
   if (patience != Patience::wait || !oldest) return false;
   bool done = false;
+  ++counters_.work_waits;
   {
     const Unlocked open(mutex_);
     done = completions_->wait(oldest->token).has_value();
@@ -255,8 +256,7 @@ void Arena::drop() {
   RankedLock lock(mutex_);
   dropped_ = true;
   wait_until_quiet();
-  std::vector<Token> tokens;
-  deferred_.drop(tokens);
+  const std::vector<Token> tokens = deferred_.drop();
   forget_everything();
   give_up_surplus();
   const Unlocked open(mutex_);

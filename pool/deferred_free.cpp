@@ -90,16 +90,22 @@ std::vector<Taken> DeferredFrees::complete(BatchId id) {
   return pinned;
 }
 
-void DeferredFrees::drop(std::vector<Token>& tokens) {
-  for (const auto& [after, lane] : lanes_) {
-    for (const Batch& batch : lane.batches) {
-      if (batch.phase == Phase::marked) tokens.push_back(batch.token);
+std::vector<Token> DeferredFrees::drop() {
+  std::vector<Token> tokens;
+  try {
+    for (const auto& [after, lane] : lanes_) {
+      for (const Batch& batch : lane.batches) {
+        if (batch.phase == Phase::marked) tokens.push_back(batch.token);
+      }
     }
+  } catch (const std::bad_alloc&) {
+    // The marks that are not listed are lost with the context that they belonged to.
   }
   lanes_.clear();
   hazards_.clear_all();
   blocks_ = 0;
   pinned_ = Granules{};
+  return tokens;
 }
 
 }  // namespace cupool::pool

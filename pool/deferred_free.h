@@ -97,8 +97,8 @@ class DeferredFrees {
   /// taken, to be given back to the heap.
   std::vector<Taken> complete(BatchId batch);
 
-  /// Takes everything out: the context is gone, and with it all work. Tokens are appended to `tokens`, to be forgotten.
-  void drop(std::vector<Token>& tokens);
+  /// Takes everything out: the context is gone, and with it all work. Returns the marks, to be forgotten.
+  std::vector<Token> drop();
 
   HazardMap& hazards() { return hazards_; }
   const HazardMap& hazards() const { return hazards_; }

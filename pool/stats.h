@@ -23,6 +23,7 @@ struct ArenaCounters {
   std::uint64_t refusals = 0;         ///< requests that ended without a block
   std::uint64_t deferred_gives = 0;   ///< of `gives`, those that had to wait for work
   std::uint64_t reused_in_order = 0;  ///< of `takes`, those served from memory freed earlier in stream order
+  std::uint64_t work_waits = 0;       ///< times that a request waited for running work
   std::uint64_t grows = 0;            ///< requests that needed handles mapped
   std::uint64_t moving_grows = 0;     ///< of `grows`, those that moved handles
   std::uint64_t handles_created = 0;

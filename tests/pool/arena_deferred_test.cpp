@@ -84,6 +84,7 @@ TEST_CASE("the stream that freed may have the memory at once, whole or merged", 
   REQUIRE(both);
   CHECK(both->base == first.base);
   CHECK(f.completions.questions() == 0);
+  CHECK(f.arena->stats().counters.reused_in_order == 1);
   CHECK(f.backing.created() == kTestHandle * 2);
 }
 
@@ -117,6 +118,7 @@ TEST_CASE("at the limit a request waits for the work it needs", "[pool][deferred
   REQUIRE(f.arena->give_back(block.base, kAll));
   CHECK(f.must_take(kTestUnit).base == block.base);
   CHECK(f.completions.waits() == 1);
+  CHECK(f.arena->stats().counters.work_waits == 1);
   CHECK(f.completions.faults() == 0);
 }
 

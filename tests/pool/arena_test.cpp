@@ -67,6 +67,19 @@ TEST_CASE("alignment is honoured", "[pool][arena]") {
   }
 }
 
+TEST_CASE("a raised alignment holds for every block", "[pool][arena]") {
+  ArenaFixture f(4);
+  f.config.alignment = kMiB * 2;
+  f.config.slabs = true;
+  const auto arena = Arena::create(f.config, f.backing, f.units, nullptr).value();
+  for (const std::uint64_t size : {1ULL, 700ULL, 3ULL << 20, 100000ULL}) {
+    const auto block = arena->take(Request{DeviceId{0}, Bytes{size}, {}, {}, {}});
+    REQUIRE(block);
+    CHECK(block->base.value % (2 << 20) == 0);
+  }
+  CHECK(arena->is_consistent());
+}
+
 TEST_CASE("only the address of a live block can be freed, and once", "[pool][arena]") {
   ArenaFixture f(2);
   const Block block = f.must_take(f.mib(3));

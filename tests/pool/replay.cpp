@@ -87,6 +87,7 @@ Outcome run(const Script& script, const Setup& setup) {
       if (is_live[slot] != 0) static_cast<void>(arena->give_back(at[slot], {}));
       is_live[slot] = 0;
     }
+    if (setup.settles) arena->settle();
   }
   const ArenaStats stats = arena->stats();
   outcome.fits = true;

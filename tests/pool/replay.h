@@ -27,6 +27,7 @@ struct Setup {
   int passes = 2;
   Engine engine = Engine::tlsf;
   bool slabs = true;
+  bool settles = false;  ///< a period ends with each pass
 };
 
 struct Outcome {
