@@ -48,6 +48,7 @@ struct PoolRules {
   Size keep = Size::units(1);
   FreeMode free = FreeMode::deferred;
   ChargeSet charge;
+  GivenKeys given;
   bool operator==(const PoolRules&) const = default;
 };
 

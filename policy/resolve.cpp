@@ -94,15 +94,23 @@ class Resolver {
     }
     pool.static_zone =
         std::min(in_units(chosen(&DeviceRules::static_zone, &PoolRules::static_zone, "static_zone", where)), pool.capacity);
-    pool.critical_reserve =
-        in_units(chosen(&DeviceRules::critical_reserve, &PoolRules::critical_reserve, "critical_reserve", where));
-    if (pool.critical_reserve > pool.dynamic_zone()) {
-      add(Severity::error, where,
-          "keeps " + to_text(bytes(pool.critical_reserve)) + ", but beside the static zone of " + to_text(bytes(pool.static_zone)) +
-              " the pool has " + to_text(bytes(pool.dynamic_zone())) + "; lower the reserve or the static zone");
-      pool.critical_reserve = pool.dynamic_zone();
-    }
+    resolve_reserve();
     pool.keep = std::min(chosen(&DeviceRules::keep, &PoolRules::keep, "keep", where).bytes_in(whole_, unit()), whole_);
+  }
+
+  /// A reserve that no class may use is not kept, and one that nobody has asked for takes no more than the static zone leaves.
+  void resolve_reserve() {
+    PoolTerms& pool = terms_.pool;
+    const auto is_critical = [](const ClassRules& rules) { return rules.critical; };
+    if (std::none_of(policy_.classes.begin(), policy_.classes.end(), is_critical)) return;
+    std::string where;
+    const Units wanted = in_units(chosen(&DeviceRules::critical_reserve, &PoolRules::critical_reserve, "critical_reserve", where));
+    pool.critical_reserve = std::min(wanted, pool.dynamic_zone());
+    const bool is_default = !policy_.pool.given.has(Key::pool_critical_reserve) && where.starts_with("/pool/");
+    if (wanted == pool.critical_reserve || is_default) return;
+    add(Severity::error, where,
+        "keeps " + to_text(bytes(wanted)) + ", but beside the static zone of " + to_text(bytes(pool.static_zone)) +
+            " the pool has " + to_text(bytes(pool.dynamic_zone())) + "; lower the reserve or the static zone");
   }
 
   void resolve_class(const ClassRules& rules) {

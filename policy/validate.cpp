@@ -25,7 +25,7 @@ class Validator {
     for (const ClassRules& rules : policy_.classes) check_class(rules);
     check_guarantees_together();
     for (std::size_t i = 0; i < policy_.jobs.size(); ++i) check_job(i);
-    for (DeviceRules& rules : policy_.devices) check_device(rules);
+    for (const DeviceRules& rules : policy_.devices) check_device(rules);
     if (const auto fault = report_path_fault(policy_.report.path)) error("/report/path", *fault);
   }
 
@@ -77,13 +77,18 @@ class Validator {
     }
     check_power_of_two("/pool/handle", pool.handle);
     check_power_of_two("/pool/alignment", pool.alignment);
-    check_zones("/pool", pool.capacity, pool.static_zone, pool.critical_reserve, true);
+    check_zones("/pool", pool.capacity, pool.static_zone, given_reserve(), true);
     const bool any_critical =
         std::any_of(policy_.classes.begin(), policy_.classes.end(), [](const ClassRules& rules) { return rules.critical; });
     if (!any_critical && amount(pool.critical_reserve) > 0 && is_given("/pool/critical_reserve")) {
       warning("/pool/critical_reserve",
               R"(no class is critical, so that nothing is kept; write "critical": true in a class, or leave this out)");
     }
+  }
+
+  /// The pool's reserve if the file states it; the default gives way to the static zone.
+  std::optional<Size> given_reserve() const {
+    return policy_.pool.given.has(Key::pool_critical_reserve) ? std::optional(policy_.pool.critical_reserve) : std::nullopt;
   }
 
   void check_power_of_two(const std::string& pointer, const Size& size) {
@@ -94,7 +99,8 @@ class Validator {
                        to_text(Size::bytes(Bytes{below * 2})));
   }
 
-  void check_zones(const std::string& pointer, const Size& capacity, const Size& zone, const Size& reserve, bool own_capacity) {
+  void check_zones(const std::string& pointer, const Size& capacity, const Size& zone, const std::optional<Size>& reserve,
+                   bool own_capacity) {
     if (own_capacity && is_below_one_unit(capacity)) {
       error(pointer + "/capacity", to_text(capacity) + " is less than " + one_unit() + "; raise it, or lower /pool/unit");
     }
@@ -103,10 +109,10 @@ class Validator {
       return;
     }
     const Size whole = currency(zone) == Currency::share ? Size::percent(100) : capacity;
-    if (currency(zone) != currency(reserve) || currency(zone) != currency(whole)) return;
+    if (!reserve || currency(zone) != currency(*reserve) || currency(zone) != currency(whole)) return;
     const std::uint64_t left = amount(whole) - std::min(amount(whole), amount(zone));
-    if (amount(reserve) > left) {
-      error(pointer + "/critical_reserve", to_text(reserve) + " and the static zone of " + to_text(zone) +
+    if (amount(*reserve) > left) {
+      error(pointer + "/critical_reserve", to_text(*reserve) + " and the static zone of " + to_text(zone) +
                                                " are more than the whole pool; the reserve can be " + shown(currency(zone), left) +
                                                " at most");
     }
@@ -228,10 +234,10 @@ class Validator {
     }
   }
 
-  void check_device(DeviceRules& rules) {
+  void check_device(const DeviceRules& rules) {
     const PoolRules& pool = policy_.pool;
     check_zones("/devices/" + pointer_token(rules.selector), rules.capacity.value_or(pool.capacity),
-                rules.static_zone.value_or(pool.static_zone), rules.critical_reserve.value_or(pool.critical_reserve),
+                rules.static_zone.value_or(pool.static_zone), rules.critical_reserve ? rules.critical_reserve : given_reserve(),
                 rules.capacity.has_value());
   }
 

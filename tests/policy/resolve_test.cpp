@@ -70,7 +70,8 @@ TEST_CASE("what makes no sense on this device is said, with figures", "[policy][
       {R"({"version": 1, "pool": {"capacity": "100GiB"}})", "warning: /pool/capacity: asks for 100 GiB, but the device has 80 GiB"},
       {R"({"version": 1, "pool": {"unit": "64GiB", "capacity": "70%"}})",
        "error: /pool/capacity: leaves the pool without one unit"},
-      {R"({"version": 1, "pool": {"critical_reserve": "40GiB"}})", "error: /pool/critical_reserve: keeps 40 GiB"},
+      {R"({"version": 1, "pool": {"critical_reserve": "40GiB"}, "classes": {"a": {"critical": true}}})",
+       "error: /pool/critical_reserve: keeps 40 GiB"},
       {R"({"version": 1, "classes": {"a": {"limit": "0.1%"}}})", "error: /classes/a/limit: 0.1% is less than one unit"},
       {R"({"version": 1, "classes": {"a": {"guarantee": "0.1%"}}})", "warning: /classes/a/guarantee: 0.1% is less than one unit"},
       {R"({"version": 1, "classes": {"a": {"guarantee": "20GiB", "limit": "10%"}}})",
@@ -90,6 +91,19 @@ TEST_CASE("what makes no sense on this device is said, with figures", "[policy][
     CHECK(texts(resolved.misfits).find(test.message) != std::string::npos);
     CHECK(resolved.usable() == std::string_view(test.message).starts_with("warning"));
   }
+}
+
+TEST_CASE("a reserve is kept for critical classes only, and by default gives way to the static zone", "[policy][resolve]") {
+  const auto reserve = [](const char* text) {
+    const Resolved resolved = resolve(policy_of(text), kDevice, kMachine);
+    INFO(texts(resolved.misfits));
+    CHECK(resolved.usable());
+    return resolved.terms.pool.critical_reserve;
+  };
+  CHECK(reserve(R"({"version": 1, "pool": {"critical_reserve": "10u"}})") == Units{0});
+  CHECK(reserve(R"({"version": 1, "classes": {"a": {"critical": true}}, "pool": {"critical_reserve": "10u"}})") == Units{10});
+  CHECK(reserve(R"({"version": 1, "classes": {"a": {"critical": true}}, "pool": {"static_zone": "100%"}})") == Units{0});
+  CHECK(reserve(R"({"version": 1, "classes": {"a": {"critical": true}}, "devices": {"0": {"static_zone": "100%"}}})") == Units{0});
 }
 
 TEST_CASE("an entry raises the guarantee by its reserve and lowers the limit, never the other way", "[policy][resolve]") {

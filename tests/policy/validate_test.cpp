@@ -39,7 +39,9 @@ TEST_CASE("values that do not fit together are refused at their place", "[policy
        "error: /classes/a/limit: 512MiB is less than one unit of 1GiB"},
       // Zones.
       {R"({"version": 1, "pool": {"static_zone": "88%"}})", ""},
-      {R"({"version": 1, "pool": {"static_zone": "89%"}})", "error: /pool/critical_reserve: 12% and the static zone of 89%"},
+      {R"({"version": 1, "pool": {"static_zone": "89%"}})", ""},
+      {R"({"version": 1, "pool": {"static_zone": "89%", "critical_reserve": "12%"}})",
+       "error: /pool/critical_reserve: 12% and the static zone of 89%"},
       {R"({"version": 1, "pool": {"capacity": "8GiB", "static_zone": "9GiB"}})",
        "error: /pool/static_zone: 9GiB is more than the capacity of 8GiB"},
       {R"({"version": 1, "pool": {"capacity": "8GiB", "static_zone": "6GiB", "critical_reserve": "3GiB"}, "classes": {"a": {"critical": true}}})",
@@ -70,7 +72,8 @@ TEST_CASE("values that do not fit together are refused at their place", "[policy
       {R"({"version": 1, "jobs": [{"match": {"user": "a"}, "reserve": "40%"}, {"match": {"user": "b"}, "reserve": "40%"}]})",
        "warning: /jobs: the reserves of all entries"},
       // Devices differ in their own way.
-      {R"({"version": 1, "devices": {"0": {"static_zone": "90%"}}})",
+      {R"({"version": 1, "devices": {"0": {"static_zone": "90%"}}})", ""},
+      {R"({"version": 1, "pool": {"critical_reserve": "12%"}, "classes": {"a": {"critical": true}}, "devices": {"0": {"static_zone": "90%"}}})",
        "error: /devices/0/critical_reserve: 12% and the static zone of 90%"},
       {R"({"version": 1, "devices": {"0": {"static_zone": "90%", "critical_reserve": "10%"}}})", ""},
       {R"({"version": 1, "devices": {"GPU-5D": {"capacity": "64MiB"}}})",
