@@ -39,6 +39,7 @@ class Explainer {
         policy::compose(layers_, identity_, devices.empty() ? nominal_device() : devices.front(), machine_);
     describe_match(composed);
     for (const char* section : {"/admission/", "/queue/", "/defrag/", "/time_slice/"}) add_section(section, out_.other);
+    describe_job_count();
     add_sections_of_speaker(policy::Key::root_frameworks, "/frameworks/");
     add_sections_of_speaker(policy::Key::root_report, "/report/");
     add_sections_of_speaker(policy::Key::root_log, "/log/");
@@ -103,7 +104,16 @@ class Explainer {
 
   void add_section(const std::string& prefix, std::vector<ExplainedValue>& out) const {
     for (const policy::EncodedValue& value : values_) {
-      if (value.pointer.starts_with(prefix)) out.push_back({value.pointer, value.json, {}, {}, place_of(source_, value.pointer)});
+      if (value.pointer.starts_with(prefix))
+        out.push_back({value.pointer, value.json, {}, {}, {}, place_of(source_, value.pointer)});
+    }
+  }
+
+  void describe_job_count() {
+    for (ExplainedValue& value : out_.other) {
+      if (value.key == "/admission/max_jobs") {
+        value.here = fmt::format("{} jobs", layers_.governing.policy.admission.max_jobs.with_cores(machine_.physical_cores));
+      }
     }
   }
 
@@ -112,7 +122,7 @@ class Explainer {
     const PolicySource* own = source_named(governance_, layers_.own->name);
     for (const policy::EncodedValue& value : policy::encode(layers_.own->policy)) {
       if (value.pointer.starts_with(prefix))
-        out_.other.push_back({value.pointer, value.json, {}, {}, place_of(own, value.pointer)});
+        out_.other.push_back({value.pointer, value.json, {}, {}, {}, place_of(own, value.pointer)});
     }
   }
 
@@ -124,7 +134,7 @@ class Explainer {
   }
 
   ExplainedValue sized(const std::string& pointer, const policy::Size& size, Bytes whole, Bytes unit, Units units) const {
-    return {pointer, written(pointer), std::min(size.bytes_in(whole, unit), whole), units, place_of(source_, pointer)};
+    return {pointer, written(pointer), std::min(size.bytes_in(whole, unit), whole), units, {}, place_of(source_, pointer)};
   }
 
   void describe_device(const policy::DeviceFacts& device) {
@@ -152,7 +162,7 @@ class Explainer {
              pool.critical_reserve);
     for (const char* key : {"unit", "handle", "alignment", "keep", "heap", "free", "charge"}) {
       const std::string pointer = std::string("/pool/") + key;
-      out.pool.push_back({pointer, written(pointer), {}, {}, place_of(source_, pointer)});
+      out.pool.push_back({pointer, written(pointer), {}, {}, {}, place_of(source_, pointer)});
     }
     describe_job(composed, whole, out);
     out_.devices.push_back(std::move(out));
@@ -166,7 +176,7 @@ class Explainer {
         sized(pointer + "guarantee", rules.guarantee, whole, unit, composed.terms.classes[composed.job.class_index].guarantee));
     out.job.push_back(sized(pointer + "limit", rules.limit, whole, unit, composed.terms.classes[composed.job.class_index].limit));
     for (const char* key : {"priority", "critical", "weight", "max_wait", "on_full", "max_hold", "on_revoke"}) {
-      out.job.push_back({pointer + key, written(pointer + key), {}, {}, place_of(source_, pointer + key)});
+      out.job.push_back({pointer + key, written(pointer + key), {}, {}, {}, place_of(source_, pointer + key)});
     }
     if (composed.match.entry) {
       const policy::JobRule& job = layers_.governing.policy.jobs[*composed.match.entry];
@@ -180,7 +190,7 @@ class Explainer {
       add("limit", job.limit);
     }
     const auto effective = [&](const char* key, Units units) {
-      out.job.push_back({key, "", unit * units.count, units, "all of the above"});
+      out.job.push_back({key, "", unit * units.count, units, {}, "all of the above"});
     };
     effective("=> guaranteed to this job", composed.job.rules.guarantee);
     effective("=> of it set aside at its start", composed.job.reserve);

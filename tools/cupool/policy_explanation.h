@@ -18,6 +18,7 @@ struct ExplainedValue {
   std::string written;
   std::optional<Bytes> exact;  ///< before it was rounded down to units; only where a device is known
   std::optional<Units> units;
+  std::string here;  ///< what it comes to on this machine, where that is not a number of units
   std::string from;  ///< "lab.json:12:30", "default", "entry 2 of jobs"
 };
 

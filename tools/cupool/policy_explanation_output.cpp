@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string amount(const ExplainedValue& value, Bytes unit) {
-  if (!value.units) return "";
+  if (!value.units) return value.here;
   const Bytes rounded = unit * value.units->count;
   const std::string units = fmt::format("{} = {} unit{}", to_text(rounded), value.units->count, value.units->count == 1 ? "" : "s");
   return value.exact && *value.exact != rounded ? units + ", rounded down from " + to_text(*value.exact) : units;
@@ -36,6 +36,7 @@ Json values_json(const std::vector<ExplainedValue>& values, Bytes unit) {
       entry["units"] = value.units->count;
       if (value.exact) entry["exact_bytes"] = value.exact->count;
     }
+    if (!value.here.empty()) entry["here"] = value.here;
     entry["from"] = value.from;
     list.push_back(std::move(entry));
   }
