@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 
@@ -15,8 +16,9 @@ class HeapContestant final : public Contestant {
  public:
   HeapContestant(pool::Engine engine, bool slabs, std::uint64_t largest_live) {
     pool::HeapConfig config;
-    // Four times what is live: even a buddy heap needs no more.
-    config.capacity = pool::Granules{largest_live / kAlignment * 4 + kSpare};
+    // At least four times what is live: even a buddy heap needs no more. A power of two, so that its blocks do not begin with
+    // leftovers at the far end.
+    config.capacity = pool::Granules{std::bit_ceil(largest_live / kAlignment * 4 + kSpare)};
     config.engine = engine;
     config.slabs = slabs;
     heap_ = std::move(pool::make_heap(config).value());
