@@ -9,11 +9,11 @@
 namespace {
 
 constexpr int kNotSupported = 801;
-constexpr int later = kNotSupported;
-constexpr int body = kNotSupported;
-constexpr int refuses_1 = 1;
-constexpr int refuses_500 = 500;
-constexpr int refuses_801 = 801;
+[[maybe_unused]] constexpr int later = kNotSupported;
+[[maybe_unused]] constexpr int body = kNotSupported;
+[[maybe_unused]] constexpr int refuses_1 = 1;
+[[maybe_unused]] constexpr int refuses_500 = 500;
+[[maybe_unused]] constexpr int refuses_801 = 801;
 
 int answer(const char* name, int code) {
   cupool::simgpu::log_not_simulated(name);
