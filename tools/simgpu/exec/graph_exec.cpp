@@ -49,7 +49,7 @@ CUresult GraphExec::launch(Stream& stream) {
     StreamGroup::Piece piece;
     piece.after = step.after;
     if (step.enabled) {
-      if (step.operation->context != nullptr && step.operation->context->is_destroyed()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+      if (step.operation->context != nullptr && step.operation->context->execution == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
       if (const auto* record = step.operation->as<EventRecordOperation>()) piece.records = record->event->slot();
       if (const auto* wait = step.operation->as<EventWaitOperation>()) piece.waits_for = wait->event->slot();
       piece.order = order_of(step.operation, stream.context());

@@ -5,6 +5,7 @@
 
 #include "tools/simgpu/context.h"
 #include "tools/simgpu/entry.h"
+#include "tools/simgpu/exec/busy.h"
 #include "tools/simgpu/exec/engine.h"
 #include "tools/simgpu/exec/memory_operation.h"
 #include "tools/simgpu/exec/stream_object.h"
@@ -17,6 +18,17 @@ Outcome concluded(Context& context, CUresult code) {
   if (code == CUDA_SUCCESS) return Outcome::done();
   context.fail(code);
   return Outcome::failed(code);
+}
+
+/// Work that keeps the context's device busy.
+template <class Work>
+Outcome on_device(Context& context, Work&& work) {
+  CUresult code = CUDA_SUCCESS;
+  {
+    const BusySpan busy(context.device().gpu);
+    code = work();
+  }
+  return concluded(context, code);
 }
 
 struct CostOf {
@@ -40,15 +52,19 @@ struct ActionOf {
 
   Action operator()(const KernelOperation&) const {
     return [operation = operation] {
-      return concluded(*operation->context, launch_now(*operation->as<KernelOperation>(), *operation->context));
+      Context& context = *operation->context;
+      return on_device(context, [&] { return launch_now(*operation->as<KernelOperation>(), context); });
     };
   }
   Action operator()(const CopyOperation&) const {
-    return [operation = operation] { return concluded(*operation->context, perform(operation->as<CopyOperation>()->job)); };
+    return [operation = operation] {
+      return on_device(*operation->context, [&] { return perform(operation->as<CopyOperation>()->job); });
+    };
   }
   Action operator()(const CUDA_MEMSET_NODE_PARAMS&) const {
     return [operation = operation] {
-      return concluded(*operation->context, perform_set(*operation->as<CUDA_MEMSET_NODE_PARAMS>(), *operation->context));
+      Context& context = *operation->context;
+      return on_device(context, [&] { return perform_set(*operation->as<CUDA_MEMSET_NODE_PARAMS>(), context); });
     };
   }
   Action operator()(const HostOperation& host) const {

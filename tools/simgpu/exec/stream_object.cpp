@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tools/simgpu/context.h"
+#include "tools/simgpu/exec/capture.h"
 #include "tools/simgpu/exec/engine.h"
 #include "tools/simgpu/exec/handle_table.h"
 
@@ -73,7 +74,13 @@ CUresult ContextStreams::destroy(CUstream handle) {
 }
 
 void ContextStreams::shut_down() {
-  handles<Stream>().remove_if([this](const Stream& stream) { return &stream.context() == &context_; });
+  for (const auto& stream : handles<Stream>().remove_if([this](const Stream& other) { return &other.context() == &context_; })) {
+    forget_captured(*stream);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [thread, stream] : per_thread_) forget_captured(*stream);
+  }
   if (!group_.wait_all_until(steady_now_ns() + kGraceNs)) {
     group_.domain().fail(CUDA_ERROR_CONTEXT_IS_DESTROYED);
     stop_.store(true, std::memory_order_release);

@@ -139,10 +139,10 @@ TEST_CASE("of two ready pieces the one with the greater priority runs first", "[
   group.submit(*high, doing([&] { return high_turn = ++turn, Outcome::done(); }));
   gates[0].open = true;
   while (turn < 2) std::this_thread::yield();
-  CHECK(high_turn == 1);
-  CHECK(low_turn == 2);
   for (Gate& gate : gates) gate.open = true;
   group.wait_all();
+  CHECK(high_turn == 1);
+  CHECK(low_turn == 2);
 }
 
 TEST_CASE("after a failure the rest of that domain is dropped, in order, and others go on", "[simgpu][order]") {
