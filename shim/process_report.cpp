@@ -94,10 +94,11 @@ void begin_process_report() {
   const std::string journal = governor.variable("CUPOOL_JOURNAL").value_or("");
   const report::Claim claim = report::claim_record(journal.c_str());
   const Governor::Membership membership = governor.membership();
+  const std::string policy_name = governor.policy_name();
   report::ProcessFacts facts;
   facts.job = governor.job();
   facts.job_class = membership.job_class;
-  facts.policy_source = governor.policy_name();
+  facts.policy_source = policy_name;
   facts.policy_rule = membership.reason;
   facts.flags = flags_of(governor);
   recorder().begin(claim.record, facts);

@@ -67,3 +67,19 @@ setup_venv() {
   "$dir/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" || setup_die "pip could not install $requirements"
   cp "$requirements" "$stamp"
 }
+
+# setup_nvrtc NAME: sees to it that NVRTC can be found by what runs in .venv/NAME: the toolkit's, else the one from PyPI. Sets NVRTC_PATH
+# where a program would not find it by itself.
+setup_nvrtc() {
+  local dir="$setup_root/.venv/$1" found
+  found=$(ls /usr/local/cuda/lib64/libnvrtc.so /usr/local/cuda/lib64/libnvrtc.so.1? 2>/dev/null | head -n 1)
+  if [ -z "$found" ]; then
+    found=$(find "$dir" -name 'libnvrtc.so*' ! -name '*alt*' ! -name '*builtins*' 2>/dev/null | head -n 1)
+  fi
+  if [ -z "$found" ]; then
+    setup_say "NVRTC from PyPI (no CUDA toolkit on this machine)"
+    "$dir/bin/pip" install --quiet --disable-pip-version-check nvidia-cuda-nvrtc==13.0.88 || setup_die "pip could not install nvidia-cuda-nvrtc"
+    found=$(find "$dir" -name 'libnvrtc.so*' ! -name '*alt*' ! -name '*builtins*' | head -n 1)
+  fi
+  export NVRTC_PATH=$found
+}

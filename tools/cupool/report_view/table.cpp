@@ -95,9 +95,11 @@ void add_entry_points(std::string& out, const Json& entries) {
   for (std::size_t index = 0; index < std::min(rows.size(), kShown); ++index) {
     const Json& row = *rows[index];
     const std::uint64_t calls = number(row, "calls");
+    const bool timed = number(row, "total_ns") != 0;  // launches and copies are counted only
+    const auto shown = [&](std::uint64_t ns) { return timed ? duration(ns) : std::string("-"); };
     out += fmt::format("  {:<34} {:>10} {:>9} {:>11} {:>10} {:>10} {:>10}\n", text(row, "name"), calls, number(row, "failures"),
-                       duration(number(row, "total_ns")), duration(calls == 0 ? 0 : number(row, "total_ns") / calls),
-                       duration(percentile(list(row, "latency"), calls, 0.99)), duration(number(row, "longest_ns")));
+                       shown(number(row, "total_ns")), shown(calls == 0 ? 0 : number(row, "total_ns") / calls),
+                       shown(percentile(list(row, "latency"), calls, 0.99)), shown(number(row, "longest_ns")));
   }
   if (rows.size() > kShown) out += fmt::format("  ... {} more in the JSON\n", rows.size() - kShown);
 }
