@@ -61,6 +61,15 @@ Result<std::string> loadable_path(const std::string& preload, const std::string&
   return staging + "/libcupool.so";
 }
 
+Result<std::string> loadable_folder(const std::string& folder, const std::string& staging) {
+  if (folder.find_first_of(":;") == std::string::npos) return folder;
+  const fs::path link = fs::path(staging) / "simgpu-libraries";
+  std::error_code error;
+  fs::create_directory_symlink(folder, link, error);
+  if (error || staging.empty()) return fail(Errc::io, "the simulated driver's path holds a colon, and no link to it could be made");
+  return link.string();
+}
+
 Result<RunFolder> RunFolder::create() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   for (const std::string& base : {std::string(runtime != nullptr ? runtime : ""), std::string("/tmp")}) {

@@ -21,6 +21,9 @@ Result<Installation> find_installation();
 /// there), a link in a private folder of `staging`, which must exist.
 Result<std::string> loadable_path(const std::string& preload, const std::string& staging);
 
+/// A folder as the loader can be told of it in LD_LIBRARY_PATH, which splits at colons: itself, or a link to it in `staging`.
+Result<std::string> loadable_folder(const std::string& folder, const std::string& staging);
+
 /// A new private folder for one run, below $XDG_RUNTIME_DIR or the temporary directory, removed with what is in it at the end.
 class RunFolder {
  public:

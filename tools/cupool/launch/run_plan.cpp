@@ -79,7 +79,9 @@ tl::expected<std::vector<EnvironmentChange>, std::string> plan_environment(const
     if (!std::filesystem::exists(installation.simgpu + "/libcuda.so.1")) {
       return tl::unexpected("--sim: the simulated driver is not installed (" + installation.simgpu + "/libcuda.so.1 is missing)");
     }
-    changes.emplace_back("LD_LIBRARY_PATH", prepended(installation.simgpu, variable("LD_LIBRARY_PATH"), ":"));
+    const Result<std::string> libraries = loadable_folder(installation.simgpu, run_folder);
+    if (!libraries) return tl::unexpected(std::string(libraries.error().detail));
+    changes.emplace_back("LD_LIBRARY_PATH", prepended(*libraries, variable("LD_LIBRARY_PATH"), ":"));
     changes.emplace_back("SIMGPU_MEMORY", gpus->memory);
     changes.emplace_back("SIMGPU_GPUS", std::to_string(gpus->count));
     if (variable("SIMGPU_DIR").empty()) changes.emplace_back("SIMGPU_DIR", run_folder + "/simgpu");
