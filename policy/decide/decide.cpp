@@ -11,7 +11,7 @@
 namespace cupool::policy {
 namespace {
 
-/// The live requests that rank before one, best first.
+/// The live requests that rank before one.
 class Queue {
  public:
   Queue(const Rules& rules, const Account& account, const Request& request) : waiting_(account.waiting) {
@@ -22,6 +22,22 @@ class Queue {
       const RankKey key = rank_of(rules, account.jobs[other.job], other);
       if (key < own) ahead_[count_++] = {key, i};
     }
+  }
+
+  /// What they ask for together, at most `most`.
+  std::int64_t asked(std::int64_t most) const {
+    std::int64_t sum = 0;
+    for (std::uint32_t i = 0; i < count_ && sum < most; ++i) sum += signed_units((*this)[i].units);
+    return std::min(sum, most);
+  }
+  bool has_sibling_of(std::uint32_t job) const {
+    for (std::uint32_t i = 0; i < count_; ++i)
+      if ((*this)[i].job == job) return true;
+    return false;
+  }
+
+  /// Best first; before, the order is any.
+  void sort() {
     const auto better = [](const Entry& a, const Entry& b) { return a.key < b.key; };
     std::sort(ahead_.begin(), ahead_.begin() + count_, better);
   }
@@ -42,35 +58,69 @@ class Queue {
 /// Units that were given back in the name of waiting requests and are kept for them.
 class Earmarks {
  public:
+  /// Units kept, by where they would come from.
+  struct Kept {
+    std::int64_t plain = 0;
+    std::int64_t reserve = 0;  ///< for critical classes, as far as what is left of the critical reserve goes
+  };
+
   Earmarks(const Account& account, Instant now) {
     for (const Request& request : account.waiting) {
       if (request.returned.count == 0 || request.job >= account.jobs.size()) continue;
       const JobAccount& job = account.jobs[request.job];
-      if (wait_ends(request, job.standing) <= now) continue;
-      marks_[count_++] = {request.ticket, tier_of(job, request.units), signed_units(std::min(request.returned, request.units))};
+      if (wait_ends(request, job.standing) > now)
+        marks_[count_++] = {request.ticket, tier_of(job, request.units), kept_for(job, request)};
     }
   }
 
-  /// What is kept for others from a request. A guarantee may take what was given back for a borrower.
-  std::int64_t against(std::uint64_t ticket, Tier tier) const {
+  std::int64_t all() const {
     std::int64_t sum = 0;
-    for (std::uint32_t i = 0; i < count_; ++i)
-      if (marks_[i].ticket != ticket && (tier == Tier::borrow || marks_[i].tier == Tier::guarantee)) sum += marks_[i].units;
+    for (std::uint32_t i = 0; i < count_; ++i) sum += marks_[i].kept.plain + marks_[i].kept.reserve;
+    return sum;
+  }
+
+  /// What is kept for others from a request. A guarantee may take what was given back for a borrower.
+  Kept against(std::uint64_t ticket, Tier tier) const {
+    Kept sum;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (marks_[i].ticket == ticket || (tier == Tier::guarantee && marks_[i].tier == Tier::borrow)) continue;
+      sum.plain += marks_[i].kept.plain;
+      sum.reserve += marks_[i].kept.reserve;
+    }
     return sum;
   }
 
   /// The request has taken `units` in thought.
   void use(std::uint64_t ticket, std::int64_t units) {
-    for (std::uint32_t i = 0; i < count_; ++i)
-      if (marks_[i].ticket == ticket) marks_[i].units = std::max<std::int64_t>(0, marks_[i].units - units);
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (marks_[i].ticket != ticket) continue;
+      Kept& kept = marks_[i].kept;
+      const std::int64_t of_reserve = std::min(units, kept.reserve);
+      kept.reserve -= of_reserve;
+      kept.plain -= std::min(units - of_reserve, kept.plain);
+    }
   }
 
  private:
   struct Mark {
     std::uint64_t ticket;
     Tier tier;
-    std::int64_t units;
+    Kept kept;
   };
+
+  static Kept kept_for(const JobAccount& job, const Request& request) {
+    const Standing& standing = job.standing;
+    // What is set aside for the job's reservation is kept anyway.
+    const Units reserved = standing.reserve - std::min(standing.reserve, job.held);
+    const Units returned = std::min(request.returned, request.units);
+    const std::int64_t kept = signed_units(returned - std::min(returned, reserved));
+    if (!standing.critical) return {.plain = kept, .reserve = 0};
+    // The guaranteed part of a request that goes beyond the guarantee does not come out of the reserve (Zones::lacking).
+    const Units within = standing.guarantee - std::min(standing.guarantee, job.held);
+    const std::int64_t beside = within < request.units ? std::min(kept, signed_units(within)) : 0;
+    return {.plain = beside, .reserve = kept - beside};
+  }
+
   std::array<Mark, kMaxRequests> marks_;  // only the first count_ are set
   std::uint32_t count_ = 0;
 };
@@ -114,6 +164,7 @@ class Judge {
   /// Free units that are kept for requests in whose name they were given back.
   std::int64_t earmarked_against(const Request& request) const;
   bool spares_those_ahead() const;
+  bool is_plenty(const Queue& queue) const;
   void note_figures(Figures& figures) const;
 
   const Rules& rules_;
@@ -133,10 +184,11 @@ Judge::Call Judge::call_for(const Request& request) const {
   const std::int64_t asked = signed_units(request.units);
   const Standing& standing = account_.jobs[request.job].standing;
   const bool within = zones_.due(request.job) + asked <= signed_units(standing.guarantee);
-  const Caller caller{request.job, within ? Tier::guarantee : Tier::borrow, zones_.uses_reserve(request.job, asked)};
-  Call call{caller, zones_.lacking(request.job, asked) + earmarked_against(request) - returning_, 0, false};
-  // Units that come back help against too few free ones, not against a limit or against others' guarantees.
-  if (asked > zones_.allowance(request.job)) return call;
+  const std::int64_t uncovered = zones_.uncovered(request.job, asked);
+  const Caller caller{request.job, within ? Tier::guarantee : Tier::borrow, zones_.uses_reserve(request.job, asked), uncovered > 0};
+  const std::int64_t lacking = zones_.lacking(request.job, asked) + earmarked_against(request) - returning_;
+  Call call{caller, std::max(lacking, uncovered), 0, false};
+  if (asked > zones_.up_to_limit(request.job)) return call;  // units that come back do not help against a limit
   call.comes = call.shortage <= 0;
   if (!call.comes) call.callable = std::max<std::int64_t>(0, victims_.callable_for(caller) - spoken_for_);
   return call;
@@ -184,7 +236,7 @@ Rule Judge::obstacle(const Call& call, bool fits_alone) const {
   if (fits_alone) return Rule::turn;
   const Zones alone(rules_, account_);
   if (asked > alone.free()) return asked <= alone.free() + signed_units(account_.draining) ? Rule::draining : Rule::pool_full;
-  if (asked > alone.allowance(request_.job)) return Rule::promised;
+  if (alone.uncovered(request_.job, asked) > 0) return Rule::promised;
   return asked <= alone.free() - alone.kept_reserved(request_.job) ? Rule::critical_reserve : Rule::reservations;
 }
 
@@ -198,17 +250,32 @@ Ending Judge::ending(const Request& request) const {
 
 bool Judge::fits(const Request& request) const {
   const std::int64_t asked = signed_units(request.units);
-  return asked <= zones_.allowance(request.job) && zones_.lacking(request.job, asked) + earmarked_against(request) <= 0;
+  return asked <= zones_.up_to_limit(request.job) && zones_.uncovered(request.job, asked) <= 0 &&
+         zones_.lacking(request.job, asked) + earmarked_against(request) <= 0;
+}
+
+/// Whether there is so much that it fits whatever those ahead take, in whatever order: the common case of a long queue, decided
+/// without sorting.
+bool Judge::is_plenty(const Queue& queue) const {
+  const std::int64_t left =
+      std::min(zones_.free() - zones_.kept_reserved() - zones_.kept_critical() - earmarks_.all(), zones_.coverable());
+  const std::int64_t asked = signed_units(request_.units);
+  return asked <= left && asked <= zones_.up_to_limit(request_.job) && queue.asked(left) + asked <= left &&
+         !queue.has_sibling_of(request_.job);
 }
 
 std::int64_t Judge::earmarked_against(const Request& request) const {
-  const std::int64_t kept = earmarks_.against(request.ticket, tier_of(account_.jobs[request.job], request.units));
+  const JobAccount& job = account_.jobs[request.job];
+  const Earmarks::Kept kept = earmarks_.against(request.ticket, tier_of(job, request.units));
+  // From a class that is not critical the reserve is kept anyway: only what critical classes will take beyond it counts.
+  const std::int64_t beyond =
+      job.standing.critical ? kept.reserve : std::max<std::int64_t>(0, kept.reserve - zones_.kept_critical());
   // What was given back may have gone elsewhere since, to a guarantee for instance: no more can be kept than is free.
-  return std::min(kept, std::max<std::int64_t>(0, zones_.free()));
+  return std::min(kept.plain + beyond, std::max<std::int64_t>(0, zones_.free()));
 }
 
 std::int64_t Judge::usable(const Request& request) const {
-  return std::min(zones_.beside_reserves(request.job) - earmarked_against(request), zones_.allowance(request.job));
+  return std::min(zones_.usable(request.job), zones_.beside_reserves(request.job) - earmarked_against(request));
 }
 
 bool Judge::spares_those_ahead() const {
@@ -252,11 +319,16 @@ Verdict Judge::run(std::span<Revocation> out) {
   }
   const bool fits_alone = fits(request_);
   const std::int64_t free_alone = zones_.free();
-  const Queue queue(rules_, account_, request_);
-  for (std::uint32_t place = 0; place < queue.count(); ++place) serve_in_thought(queue[place]);
+  Queue queue(rules_, account_, request_);
   verdict.rank = queue.count();
-  verdict.figures.ahead = units_or_none(free_alone - zones_.free());
-  if (fits(request_) && spares_those_ahead()) {
+  const bool plenty = is_plenty(queue);
+  // Those ahead cannot change anything either when it does not even fit alone and nothing can be called back.
+  if (!plenty && (fits_alone || victims_.any())) {
+    queue.sort();
+    for (std::uint32_t place = 0; place < queue.count(); ++place) serve_in_thought(queue[place]);
+    verdict.figures.ahead = units_or_none(free_alone - zones_.free());
+  }
+  if (plenty || (fits(request_) && spares_those_ahead())) {
     verdict.outcome = Outcome::grant;
     verdict.granted = request_.units;
     verdict.rule = grant_rule();

@@ -82,6 +82,48 @@ std::span<const Victim> first_group(std::span<const Victim> victims) {
 Victims::Victims(const Account& account, const Zones& zones, Instant now)
     : jobs_(account.jobs), now_(now), critical_surplus_(zones.critical_surplus()) {
   for (std::uint32_t job = 0; job < jobs_.size() && !any_; ++job) any_ = revocable(job) > 0;
+  if (any_) sum_by_level();
+}
+
+void Victims::sum_by_level() {
+  below_ = {};
+  overdue_at_ = {};
+  all_ = {};
+  for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
+    const Standing& standing = jobs_[job].standing;
+    const std::int64_t units = revocable(job);
+    if (units == 0) continue;
+    const std::uint32_t level = std::min(standing.level, kSummedLevels);
+    below_[level].add(standing.critical, units);  // at the level: summed up below
+    if (is_overdue(job)) overdue_at_[level].add(standing.critical, units);
+    all_.add(standing.critical, units);
+  }
+  Sums sum;
+  for (Sums& at : below_) {
+    const Sums here = at;
+    at = sum;
+    sum.plain += here.plain;
+    sum.critical += here.critical;
+  }
+}
+
+Victims::Sums Victims::sums_for(const Caller& caller) const {
+  const JobAccount& own = jobs_[caller.job];
+  Sums sums;
+  if (caller.needs_cover || own.standing.level >= kSummedLevels) {
+    for (std::uint32_t job = 0; job < jobs_.size(); ++job)
+      if (yields(job, caller)) sums.add(jobs_[job].standing.critical, revocable(job));
+  } else if (caller.tier == Tier::guarantee) {
+    // A job that may still ask within its guarantee has borrowed nothing, but for claims in thought: leave it out all the same.
+    sums = all_;
+    sums.add(own.standing.critical, -revocable(caller.job));
+  } else {
+    sums = below_[own.standing.level];
+    if (is_overdue(caller.job)) return sums;
+    sums.plain += overdue_at_[own.standing.level].plain;
+    sums.critical += overdue_at_[own.standing.level].critical;
+  }
+  return sums;
 }
 
 bool Victims::is_overdue(std::uint32_t job) const {
@@ -96,20 +138,18 @@ std::int64_t Victims::revocable(std::uint32_t job) const {
 }
 
 bool Victims::yields(std::uint32_t job, const Caller& caller) const {
+  const Standing& standing = jobs_[job].standing;
   if (job == caller.job || borrowed(jobs_[job]) == 0) return false;
+  if (caller.needs_cover && (standing.on_revoke == OnRevoke::park || (standing.critical && !caller.uses_reserve))) return false;
   if (caller.tier == Tier::guarantee) return true;
-  const std::uint32_t own = jobs_[caller.job].standing.level, other = jobs_[job].standing.level;
+  const std::uint32_t own = jobs_[caller.job].standing.level, other = standing.level;
   return other < own || (other == own && is_overdue(job) && !is_overdue(caller.job));
 }
 
 std::int64_t Victims::callable_for(const Caller& caller) const {
   if (!any_) return 0;
-  std::int64_t plain = 0, critical = 0;
-  for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
-    if (!yields(job, caller)) continue;
-    (jobs_[job].standing.critical ? critical : plain) += revocable(job);
-  }
-  return plain + (caller.uses_reserve ? critical : std::min(critical, critical_surplus_));
+  const Sums sums = sums_for(caller);
+  return sums.plain + (caller.uses_reserve ? sums.critical : std::min(sums.critical, critical_surplus_));
 }
 
 std::uint32_t Victims::call_back(const Caller& caller, std::int64_t spoken_for, std::int64_t units, std::uint64_t ticket,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -18,6 +19,9 @@ struct Caller {
   Tier tier = Tier::borrow;
   /// Whether what critical classes give back is all its gain, though it only fills the reserve.
   bool uses_reserve = false;
+  /// Only units count that their holder could not have been made to give back otherwise: idle ones of jobs that do not park. These
+  /// alone add to what guarantees are covered with.
+  bool needs_cover = false;
 };
 
 class Victims {
@@ -30,7 +34,7 @@ class Victims {
   /// Whether what `job` borrows may be called back for `caller`.
   bool yields(std::uint32_t job, const Caller& caller) const;
 
-  /// How many units can be called back for `caller` that it could then use. O(jobs) when any() holds.
+  /// How many units can be called back for `caller` that it could then use. Constant time for the first kSummedLevels levels.
   std::int64_t callable_for(const Caller& caller) const;
 
   /// Calls back `units` for `caller` (at most what is callable), after `spoken_for` units that requests of better rank call back
@@ -39,6 +43,15 @@ class Victims {
                           std::span<Revocation> out) const;
 
  private:
+  static constexpr std::uint32_t kSummedLevels = 64;  // a policy has at most 64 classes
+
+  struct Sums {
+    std::int64_t plain = 0, critical = 0;
+    void add(bool is_critical, std::int64_t units) { (is_critical ? critical : plain) += units; }
+  };
+  void sum_by_level();
+  Sums sums_for(const Caller& caller) const;
+
   bool is_overdue(std::uint32_t job) const;
   /// Borrowed units that the job can be made to give back: all if it parks, else the idle ones.
   std::int64_t revocable(std::uint32_t job) const;
@@ -47,6 +60,9 @@ class Victims {
   Instant now_;
   std::int64_t critical_surplus_;
   bool any_ = false;
+  // Set only when any_: what is revocable below a level, what is overdue at it, and all.
+  std::array<Sums, kSummedLevels + 1> below_, overdue_at_;
+  Sums all_;
 };
 
 }  // namespace cupool::policy

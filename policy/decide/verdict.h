@@ -52,7 +52,7 @@ struct Figures {
   Units kept_critical;     ///< free units kept for critical classes, from which this request may not take
   Units kept_reserved;     ///< free units set aside for other jobs' reservations
   Units kept_promised;     ///< units that must stay coverable for others' guarantees
-  Units ahead;             ///< what the requests before it are given or kept first
+  Units ahead;             ///< what requests before it are given or kept first; 0 where that makes no difference
   Units called_back;       ///< asked back from others for this request
   std::uint64_t jobs = 0;  ///< (admission) jobs alive
   std::uint64_t max_jobs = 0;

@@ -82,20 +82,22 @@ std::int64_t Zones::beside_reserves(std::uint32_t job) const {
   return free_ - kept_reserved(job) - (jobs_[job].standing.critical ? 0 : kept_critical());
 }
 
-std::int64_t Zones::allowance(std::uint32_t job) const {
+Zones::Cover Zones::cover(std::uint32_t job) const {
   const Standing& standing = jobs_[job].standing;
-  const std::int64_t due = held_[job] + claimed_[job];
-  const std::int64_t up_to_limit = signed_units(standing.limit) - due;
-  if (standing.on_revoke == OnRevoke::park) return up_to_limit;
   // What this job borrows cannot be called back: all guarantees must stay covered without it. Borrowing by a critical class comes
   // out of the reserve first, which covers no guarantee.
-  const std::int64_t own_guarantee = above_zero(signed_units(standing.guarantee) - due);
-  const std::int64_t room = coverable() + (standing.critical ? kept_critical_when_all_is_called_back() : 0);
-  return std::min(up_to_limit, own_guarantee + above_zero(room));
+  return {.own = above_zero(signed_units(standing.guarantee) - due(job)),
+          .room = coverable() + (standing.critical ? kept_critical_when_all_is_called_back() : 0)};
+}
+
+std::int64_t Zones::uncovered(std::uint32_t job, std::int64_t units) const {
+  if (jobs_[job].standing.on_revoke == OnRevoke::park) return 0;
+  const Cover there = cover(job);
+  return units <= there.own ? 0 : units - there.own - there.room;
 }
 
 bool Zones::uses_reserve(std::uint32_t job, std::int64_t units) const {
-  const std::int64_t within = above_zero(signed_units(jobs_[job].standing.guarantee) - held_[job]);
+  const std::int64_t within = above_zero(signed_units(jobs_[job].standing.guarantee) - due(job));
   return jobs_[job].standing.critical && (within == 0 || units <= within);
 }
 
@@ -104,12 +106,15 @@ std::int64_t Zones::lacking(std::uint32_t job, std::int64_t units) const {
   if (!jobs_[job].standing.critical || uses_reserve(job, units)) return units - there;
   // Otherwise the guaranteed part would eat the reserve without using it up, and those of other classes before it would miss its
   // units.
-  const std::int64_t within = signed_units(jobs_[job].standing.guarantee) - held_[job];
+  const std::int64_t within = signed_units(jobs_[job].standing.guarantee) - due(job);
   return std::max(units - there, within + kept_critical() - there);
 }
 
 std::int64_t Zones::usable(std::uint32_t job) const {
-  return std::min(beside_reserves(job), allowance(job));
+  const std::int64_t most = std::min(beside_reserves(job), up_to_limit(job));
+  if (jobs_[job].standing.on_revoke == OnRevoke::park) return most;
+  const Cover there = cover(job);
+  return std::min(most, there.own + above_zero(there.room));
 }
 
 }  // namespace cupool::policy

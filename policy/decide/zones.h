@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -8,6 +9,12 @@
 
 /// What of the free units a job may take: rule 4 of decide.h, as a state that takes in thought can be applied to.
 namespace cupool::policy {
+
+/// Amounts beyond 2^50 units cannot be real; they are counted as that, so that no sum of an account overflows.
+constexpr std::int64_t signed_units(Units units) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+  return static_cast<std::int64_t>(units.count < kMost ? units.count : kMost);
+}
 
 class Zones {
  public:
@@ -21,9 +28,12 @@ class Zones {
 
   /// Free units that `job` may take with regard to others' reservations and the critical reserve; negative by what these lack.
   std::int64_t beside_reserves(std::uint32_t job) const;
-  /// Units that `job` may take with regard to others' guarantees and its own limit, however many are free.
-  std::int64_t allowance(std::uint32_t job) const;
-  /// What it could be granted now: the smaller of both.
+  /// Units that are left to `job` up to its limit.
+  std::int64_t up_to_limit(std::uint32_t job) const { return signed_units(jobs_[job].standing.limit) - due(job); }
+  /// How many units are missing to what covers the guarantees of all, were `job` to borrow with a request for `units`; 0 or less:
+  /// none, and none is ever missing for a job that gives back on demand.
+  std::int64_t uncovered(std::uint32_t job, std::int64_t units) const;
+  /// The most that it could be granted now.
   std::int64_t usable(std::uint32_t job) const;
   /// How many free units are missing before `job` may take `units`; 0 or less: none. A critical class may take all of a request
   /// within its guarantee from the reserve, but of a request beyond it only the borrowed part.
@@ -53,6 +63,11 @@ class Zones {
 
  private:
   void add(std::uint32_t job, std::int64_t sign);
+  /// What `job` may take with regard to others' guarantees, and how much of that is within its own.
+  struct Cover {
+    std::int64_t own = 0, room = 0;
+  };
+  Cover cover(std::uint32_t job) const;
   std::int64_t kept_critical_when_all_is_called_back() const;
 
   const Rules& rules_;
@@ -70,12 +85,6 @@ class Zones {
   std::int64_t critical_kept_borrowed_ = 0;  ///< of these, by jobs that do not give back
   std::int64_t claimed_for_good_ = 0;        ///< claims of jobs that do not give back
 };
-
-/// Amounts beyond 2^50 units cannot be real; they are counted as that, so that no sum of an account overflows.
-constexpr std::int64_t signed_units(Units units) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
-  return static_cast<std::int64_t>(units.count < kMost ? units.count : kMost);
-}
 
 constexpr Units units_or_none(std::int64_t units) {
   return Units{units > 0 ? static_cast<std::uint64_t>(units) : 0};

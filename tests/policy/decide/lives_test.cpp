@@ -160,7 +160,8 @@ class Life {
       if (pool_.waiting[i].ticket == request.ticket) before.erase(before.begin() + static_cast<std::ptrdiff_t>(i));
     withdraw(request);
     // Two requests of one job may swap the guarantee between them: what one takes as a borrower the other is then due within it.
-    const bool swaps = std::any_of(pool_.waiting.begin(), pool_.waiting.end(), [&](const Request& r) { return r.job == request.job; });
+    const bool swaps =
+        std::any_of(pool_.waiting.begin(), pool_.waiting.end(), [&](const Request& r) { return r.job == request.job; });
     const std::size_t live = pool_.waiting.size() + 1;
     JobAccount& job = pool_.jobs[request.job];
     std::vector<Tier> tiers;
