@@ -18,34 +18,41 @@ namespace {
 constexpr cudaError_t kNoRuntime = 34;
 
 /// Remembers, by return address, which function a call site reaches: finding it costs about a microsecond, and a program has few
-/// call sites. Lost races and full tables cost a search again, nothing else.
+/// call sites. A full neighbourhood costs a search again, nothing else.
 class CallSites {
  public:
   void* find(const void* caller) const {
-    const Cell& cell = cell_of(caller);
-    // Acquire: the function was stored before the caller that names it.
-    return cell.caller.load(std::memory_order_acquire) == caller ? cell.function.load(std::memory_order_relaxed) : nullptr;
+    for (std::size_t i = 0; i < kNeighbours; ++i) {
+      const Cell& cell = cells_[(index_of(caller) + i) % kCells];
+      // Acquire: the function was stored before the caller that names it.
+      if (cell.caller.load(std::memory_order_acquire) == caller) return cell.function.load(std::memory_order_relaxed);
+    }
+    return nullptr;
   }
   void remember(const void* caller, void* function) {
-    Cell& cell = cells_[index_of(caller)];
-    const void* none = nullptr;
-    if (!cell.claimed.compare_exchange_strong(none, caller, std::memory_order_acq_rel)) return;
-    cell.function.store(function, std::memory_order_relaxed);
-    cell.caller.store(caller, std::memory_order_release);
+    for (std::size_t i = 0; i < kNeighbours; ++i) {
+      Cell& cell = cells_[(index_of(caller) + i) % kCells];
+      const void* none = nullptr;
+      if (!cell.claimed.compare_exchange_strong(none, caller, std::memory_order_relaxed)) continue;
+      cell.function.store(function, std::memory_order_relaxed);
+      cell.caller.store(caller, std::memory_order_release);
+      return;
+    }
   }
 
  private:
+  static constexpr std::size_t kCells = 128;
+  static constexpr std::size_t kNeighbours = 8;
   struct Cell {
     std::atomic<const void*> claimed{nullptr};
     std::atomic<const void*> caller{nullptr};
     std::atomic<void*> function{nullptr};
   };
   static std::size_t index_of(const void* caller) {
-    return (reinterpret_cast<std::uintptr_t>(caller) * 0x9E3779B97F4A7C15u) >> (64 - 6);
+    return (reinterpret_cast<std::uintptr_t>(caller) * 0x9E3779B97F4A7C15u) >> (64 - 7);
   }
-  const Cell& cell_of(const void* caller) const { return cells_[index_of(caller)]; }
 
-  std::array<Cell, 64> cells_{};
+  std::array<Cell, kCells> cells_{};
 };
 
 template <std::uint32_t Slot, class... A>

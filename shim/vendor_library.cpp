@@ -47,10 +47,6 @@ void* VendorLibrary::find(const char* name) const {
   return preload()->dlsym(handle_.load(std::memory_order_acquire), name);
 }
 
-bool VendorLibrary::holds(const void* address) const {
-  return is_bound() && object_of(address).base == object_of(find(probe_)).base;
-}
-
 bool VendorLibrary::is_other_copy(const void* address) const {
   const LoadedObject object = object_of(address);
   return object.base != nullptr && is_named(object, prefix_) && object.base != object_of(find(probe_)).base;

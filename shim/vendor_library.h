@@ -34,8 +34,7 @@ class VendorLibrary {
 
   /// A function of the library, or null. Only after bind().
   void* find(const char* name) const;
-  /// Whether an address lies in this library, and whether in another copy of the vendor's.
-  bool holds(const void* address) const;
+  /// Whether an address lies in another copy of the vendor's library than this.
   bool is_other_copy(const void* address) const;
 
  private:

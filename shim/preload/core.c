@@ -21,7 +21,9 @@ static struct cupool_preload offered = {
     .size = sizeof(struct cupool_preload), .slot_count = CUPOOL_SLOT_COUNT, .version = CUPOOL_VERSION};
 
 static const struct cupool_core* failed(const char* reason, const char* detail) {
-  if (__atomic_exchange_n(&state, STATE_FAILED, __ATOMIC_ACQ_REL) != STATE_FAILED) cupool_fail(reason, detail);
+  // In this order: a thread that sees the failure must find allocations refused already.
+  cupool_decide_refusing();
+  if (__atomic_exchange_n(&state, STATE_FAILED, __ATOMIC_ACQ_REL) != STATE_FAILED) cupool_say_failure(reason, detail);
   return NULL;
 }
 

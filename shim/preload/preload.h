@@ -45,8 +45,10 @@ const struct cupool_core* cupool_core_if_open(void);
 /// Without a core: what a resolved driver or NVML name becomes, and where a stub's call goes.
 void* cupool_without_core_substitute(const char* name, void* found);
 void* cupool_without_core_resolve(uint32_t slot, const void* caller);
-/// Why there is no core: said once, on one line of stderr, and whether allocations are refused from now on is decided.
-void cupool_fail(const char* reason, const char* detail);
+/// There is no core: decides whether allocations are refused from now on. Before anybody can see that there is none.
+void cupool_decide_refusing(void);
+/// Says so, and why, on one line of stderr.
+void cupool_say_failure(const char* reason, const char* detail);
 /// Whether allocations are refused for want of a core.
 int cupool_is_refusing(void);
 /// CUPOOL=off, where no root-owned policy forbids it.

@@ -48,10 +48,12 @@ int cupool_is_switched_off(void) {
   return asked_for("CUPOOL", "off");
 }
 
-void cupool_fail(const char* reason, const char* detail) {
+void cupool_decide_refusing(void) {
   refusing = !asked_for("CUPOOL_ON_ERROR", "open");
-  static const char refused[] = "cupool: allocations are refused: ", open[] = "cupool: this process is not governed: ";
-  const char* start = refusing ? refused : open;
+}
+
+void cupool_say_failure(const char* reason, const char* detail) {
+  const char* start = refusing ? "cupool: allocations are refused: " : "cupool: this process is not governed: ";
   struct iovec line[] = {{(void*)start, cupool_length(start)},
                          {(void*)reason, cupool_length(reason)},
                          {(void*)detail, cupool_length(detail)},

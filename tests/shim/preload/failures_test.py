@@ -41,6 +41,13 @@ class WithoutCore(unittest.TestCase):
         self.assert_all_refused(result)
         self.assertIn("cannot open shared object file", result.stderr)
 
+    def test_many_threads_that_are_first_are_all_refused(self):
+        preload = self.preload_with(None)
+        for _ in range(40):
+            result = run("guest_threads", env=environment(self.driver, preload=preload))
+            self.assertEqual(result.stdout, "16 of 16 failed\n")
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
     def test_an_empty_core_refuses_allocations(self):
         self.assert_all_refused(self.routes(self.preload_with(b"")))
 

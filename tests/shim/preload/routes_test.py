@@ -122,7 +122,7 @@ class Runtime(unittest.TestCase):
 
 class Strict(unittest.TestCase):
     def test_lookups_that_are_not_ours_keep_caller_text_and_errno(self):
-        for program in ("guest_strict", "guest_strict_optimised", "guest_strict_asan"):
+        for program in ("guest_strict", "guest_strict_optimised", "guest_strict_asan", "guest_strict_tsan"):
             if not (GUESTS / program).exists():
                 print(f"SKIPPED: {program} was not built")
                 continue
