@@ -9,8 +9,15 @@
 namespace cupool::simgpu {
 namespace {
 
-// How often a condition that nobody signals (a value in memory) is looked at.
-constexpr std::uint64_t kPollEveryNs = 20'000;
+// How often a condition that nobody signals (a value in memory) is looked at: soon at first, then twice as late each time, so that
+// a stream that is held up for minutes costs next to nothing.
+constexpr std::uint64_t kFirstPollNs = 20'000;
+constexpr unsigned kMostDoublings = 6;  // 1.28 ms
+
+std::uint64_t poll_delay_ns(unsigned polls) {
+  return kFirstPollNs << std::min(polls, kMostDoublings);
+}
+
 // How far wait() looks back for work to do itself. A longer queue is in the workers' hands already.
 constexpr int kHelpDepth = 16;
 
@@ -87,7 +94,7 @@ Work* Scheduler::make(Order& order, std::span<const Fence> after) {
   work->state = Work::State::waiting;
   work->on_host_thread = order.on_host_thread;
   work->after_failure = order.after_failure;
-  work->polled = false;
+  work->polls = 0;
   work->has_host_waiter = false;
   work->bucket = std::clamp(order.priority, kGreatestPriority, 0) - kGreatestPriority;
   work->code = 0;
@@ -179,12 +186,11 @@ void Scheduler::execute(Work* work) {
 
 void Scheduler::after_run(Work* work, Outcome outcome, std::uint64_t began_ns) {
   if (outcome.again) {
-    work->polled = true;
-    park(work, steady_now_ns() + kPollEveryNs);
+    park(work, steady_now_ns() + poll_delay_ns(work->polls++));
     return;
   }
   executed_.fetch_add(1, std::memory_order_relaxed);
-  work->polled = false;
+  work->polls = 0;
   work->code = outcome.code;
   if (pacing_ == Pacing::real) {
     const std::uint64_t now = steady_now_ns();
@@ -219,7 +225,7 @@ void Scheduler::wake_due() {
     Work* work = parked_.front().work;
     std::pop_heap(parked_.begin(), parked_.end(), order);
     parked_.pop_back();
-    if (work->polled) {
+    if (work->polls != 0) {
       finished_scratch_.clear();
       ready(work, finished_scratch_);
     } else {

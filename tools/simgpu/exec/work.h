@@ -23,7 +23,7 @@ struct Work {
   State state = State::waiting;
   bool on_host_thread = false;
   bool after_failure = false;
-  bool polled = false;
+  unsigned polls = 0;  ///< how often its condition was asked for and did not hold
   bool has_host_waiter = false;
   int bucket = 0;
   int code = 0;
