@@ -97,7 +97,7 @@ void wait_really(std::uint64_t nanoseconds) {
 }  // namespace
 
 VirtualClock& virtual_clock() {
-  static VirtualClock clock;
+  static constinit VirtualClock clock;
   return clock;
 }
 
@@ -118,6 +118,7 @@ void VirtualClock::spend(std::uint64_t nanoseconds) {
 
 std::uint64_t call_cost_ns(EntryId entry, std::uint64_t bytes) {
   const CallCost& cost = kCosts[static_cast<std::size_t>(entry)];
+  if (bytes == 0) return cost.fixed_ns;
   return cost.fixed_ns + static_cast<std::uint64_t>(static_cast<double>(bytes) / (1 << 20) * static_cast<double>(cost.per_mib_ns));
 }
 

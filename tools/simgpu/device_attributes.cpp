@@ -3,6 +3,7 @@
 // Device attributes. What differs between models comes from the model table; the rest are figures of "Technical Specifications per
 // Compute Capability" in the CUDA C++ Programming Guide that are the same for 8.0 to 9.0, and the simulator's own abilities.
 #include "tools/simgpu/device.h"
+#include "tools/simgpu/driver_release.h"
 
 namespace cupool::simgpu {
 namespace {
@@ -213,9 +214,6 @@ bool memory_abilities(const DeviceModel& model, CUdevice_attribute attribute, in
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
       value = model.multicast;
       return true;
-    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
-      value = 1;
-      return true;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
       value = 1;
@@ -233,6 +231,7 @@ bool memory_abilities(const DeviceModel& model, CUdevice_attribute attribute, in
     case CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS:
     case CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED:
@@ -304,6 +303,13 @@ constexpr Fixed kTextures[] = {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS, 2046},
 };
 
+// A driver knows the attributes of its age: the last number in the header of that toolkit.
+int last_attribute() {
+  const int version = driver_release().cuda_version;
+  if (version >= 13000) return CU_DEVICE_ATTRIBUTE_MAX - 1;
+  return version >= 12000 ? CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID : CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
+}
+
 bool textures(CUdevice_attribute attribute, int& value) {
   for (const Fixed& fixed : kTextures) {
     if (fixed.attribute != attribute) continue;
@@ -316,6 +322,7 @@ bool textures(CUdevice_attribute attribute, int& value) {
 }  // namespace
 
 bool device_attribute(const Device& device, CUdevice_attribute attribute, int& value) {
+  if (static_cast<int>(attribute) > last_attribute()) return false;
   return limits_of_launches(*device.model, attribute, value) || hardware(device, attribute, value) ||
          memory_abilities(*device.model, attribute, value) || textures(attribute, value);
 }

@@ -64,7 +64,7 @@ Driver& driver() {
 }
 
 int driver_version() {
-  return kDriverRelease.cuda_version;
+  return driver_release().cuda_version;
 }
 
 CUresult Driver::state() const {

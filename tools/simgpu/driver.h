@@ -51,7 +51,7 @@ class Driver {
 /// The process's driver.
 Driver& driver();
 
-/// The version that this library says it is, 13000 unless it stands in for an older one.
+/// The CUDA version that this library says it is (driver_release.h).
 int driver_version();
 
 }  // namespace cupool::simgpu

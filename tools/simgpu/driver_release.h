@@ -11,13 +11,7 @@ struct DriverRelease {
   const char* nvml;
 };
 
-#ifndef SIMGPU_DRIVER_VERSION
-#define SIMGPU_DRIVER_VERSION 13000
-#endif
-
-inline constexpr DriverRelease kDriverRelease = SIMGPU_DRIVER_VERSION >= 13000 ? DriverRelease{13000, "580.65.06", "13.580.65.06"}
-                                                : SIMGPU_DRIVER_VERSION >= 12000
-                                                    ? DriverRelease{12040, "550.54.15", "12.550.54.15"}
-                                                    : DriverRelease{11040, "470.57.02", "11.470.57.02"};
+/// Of this library: each shared library compiles driver_release.cpp for itself, the rest of the driver is the same in all.
+const DriverRelease& driver_release();
 
 }  // namespace cupool::simgpu

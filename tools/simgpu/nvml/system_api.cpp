@@ -84,7 +84,7 @@ nvmlReturn_t cuda_version(const char* name, int* version) {
       name,
       [&]() -> nvmlReturn_t {
         if (version == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-        *version = kDriverRelease.cuda_version;
+        *version = driver_release().cuda_version;
         return NVML_SUCCESS;
       },
       false);
@@ -114,10 +114,10 @@ const char* nvmlErrorString(nvmlReturn_t result) {
 }
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned int length) {
-  return call("nvmlSystemGetDriverVersion", [&] { return copy_text(kDriverRelease.driver, version, length); });
+  return call("nvmlSystemGetDriverVersion", [&] { return copy_text(driver_release().driver, version, length); });
 }
 nvmlReturn_t nvmlSystemGetNVMLVersion(char* version, unsigned int length) {
-  return call("nvmlSystemGetNVMLVersion", [&] { return copy_text(kDriverRelease.nvml, version, length); });
+  return call("nvmlSystemGetNVMLVersion", [&] { return copy_text(driver_release().nvml, version, length); });
 }
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) {
   return cuda_version("nvmlSystemGetCudaDriverVersion", version);
