@@ -47,12 +47,19 @@ Context::Context(Device& device, Kind kind, unsigned context_flags, unsigned api
       kind_(kind),
       api_version_(api_version),
       overhead_(std::move(overhead)) {
+  reset_settings();
+}
+
+void Context::reset_settings() {
   limits[CU_LIMIT_STACK_SIZE] = kStackBytes;
   limits[CU_LIMIT_PRINTF_FIFO_SIZE] = kPrintfBytes;
   limits[CU_LIMIT_MALLOC_HEAP_SIZE] = kHeapBytes;
   limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
   limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
   limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+  cache_config = CU_FUNC_CACHE_PREFER_NONE;
+  attach_count = 1;
+  peers.clear();
 }
 
 Context::~Context() = default;
@@ -80,6 +87,24 @@ CUresult ContextTable::create(Device& device, Context::Kind kind, unsigned flags
   const std::lock_guard lock(mutex_);
   live_.push_back(context);
   made = std::move(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult ContextTable::revive(const std::shared_ptr<Context>& context, unsigned flags) {
+  auto overhead = Charge::take(context->device(), protocol::Purpose::context, context_overhead_bytes(context->device()));
+  if (!overhead) return overhead.error().code == Errc::no_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
+  context->overhead_ = std::move(*overhead);
+  context->id_.store(g_context_ids.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  context->sticky_.store(CUDA_SUCCESS, std::memory_order_relaxed);
+  {
+    const std::lock_guard settings(context->settings_mutex);
+    context->reset_settings();
+    context->flags = flags;
+  }
+  execution_attach(*context);
+  context->destroyed_.store(false, std::memory_order_release);
+  const std::lock_guard lock(mutex_);
+  live_.push_back(context);
   return CUDA_SUCCESS;
 }
 

@@ -34,7 +34,8 @@ class Context : public CUctx_st {
   Context& operator=(const Context&) = delete;
 
   Device& device() const { return device_; }
-  std::uint64_t id() const { return id_; }
+  /// Of this life of the context: a primary context that was reset or released comes back as the same object with another number.
+  std::uint64_t id() const { return id_.load(std::memory_order_relaxed); }
   bool is_primary() const { return kind_ == Kind::primary; }
   unsigned api_version() const { return api_version_; }
   CUcontext handle() { return static_cast<CUcontext>(this); }
@@ -63,8 +64,10 @@ class Context : public CUctx_st {
 
  private:
   friend class ContextTable;
+  void reset_settings();
+
   Device& device_;
-  std::uint64_t id_;
+  std::atomic<std::uint64_t> id_;  // relaxed: changes only while nobody uses the context
   Kind kind_;
   unsigned api_version_;
   Charge overhead_;
@@ -79,6 +82,9 @@ class ContextTable {
   /// Makes a context and charges its overhead; execution_attach() has run. CUDA_ERROR_OUT_OF_MEMORY when the charge is refused.
   CUresult create(Device& device, Context::Kind kind, unsigned flags, unsigned api_version, std::shared_ptr<Context>& made);
 
+  /// Brings a primary context that has ended back to life under its old handle.
+  CUresult revive(const std::shared_ptr<Context>& context, unsigned flags);
+
   /// Ends a context: stops what runs in it, frees all its memory, marks it destroyed. Called without locks.
   void destroy(const std::shared_ptr<Context>& context);
 
@@ -91,10 +97,11 @@ class ContextTable {
 };
 ContextTable& contexts();
 
-/// The primary context of a device: retained and released by count, reset on demand.
+/// The primary context of a device: retained and released by count, reset on demand. A reset ends the context and leaves the count:
+/// who retained it still has to release it. The handle stays the same for the life of the process.
 struct PrimaryContext {
-  std::mutex mutex;  // taken before ContextTable's
-  std::shared_ptr<Context> context;
+  std::mutex mutex;                  // taken before ContextTable's
+  std::shared_ptr<Context> context;  ///< once made it stays; destroyed between its lives
   unsigned retained = 0;
   unsigned flags = 0;
 };

@@ -34,8 +34,9 @@ CUresult Call::check_state() {
   if (const CUresult state = driver().state(); state != CUDA_SUCCESS) return state;
   if (t_host_functions != 0) return CUDA_ERROR_NOT_PERMITTED;
   context = current_context();
-  if (has(needs_, Needs::context)) {
-    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context == nullptr && has(needs_, Needs::context)) return CUDA_ERROR_INVALID_CONTEXT;
+  if (has(needs_, Needs::context_if_any) && context != nullptr && context->is_destroyed()) context = nullptr;
+  if (context != nullptr && (has(needs_, Needs::context) || has(needs_, Needs::context_if_any))) {
     if (context->is_destroyed()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (const CUresult sticky = context->sticky(); sticky != CUDA_SUCCESS) return sticky;
   }

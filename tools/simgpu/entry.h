@@ -14,9 +14,11 @@ namespace cupool::simgpu {
 
 /// What must hold before the body of an entry point runs. Combine with |.
 enum class Needs : unsigned {
-  nothing = 0,     ///< works before cuInit and after teardown: names, versions, lookup
-  init = 1,        ///< 3 before cuInit and in a forked child, 4 after teardown
-  context = 3,     ///< and a current context: 201 without one, 709 when it was destroyed, its own code after a fault
+  nothing = 0,  ///< works before cuInit and after teardown: names, versions, lookup
+  init = 1,     ///< 3 before cuInit and in a forked child, 4 after teardown
+  context = 3,  ///< and a current context: 201 without one, 709 when it was destroyed, its own code after a fault
+  context_if_any =
+      9,           ///< the same checks when there is a current context; without one the object that is named says which is meant
   uncaptured = 4,  ///< "potentially unsafe" during stream capture: 900 or its kin when a capture forbids it
 };
 constexpr Needs operator|(Needs a, Needs b) {
@@ -28,7 +30,7 @@ class Call {
  public:
   Call(EntryId id, Needs needs) : id_(id), needs_(needs) {}
 
-  Context* context = nullptr;  ///< the current one; never null in a body that needs it
+  Context* context = nullptr;  ///< the current one; null only in a body that does not need it
   std::uint64_t bytes = 0;     ///< set by a body whose cost depends on an amount
 
   EntryId id() const { return id_; }

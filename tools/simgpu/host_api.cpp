@@ -10,6 +10,7 @@ using namespace cupool::simgpu;
 namespace {
 
 constexpr Needs kUnsafe = Needs::context | Needs::uncaptured;
+constexpr Needs kRelease = Needs::context_if_any | Needs::uncaptured;
 
 CUresult allocate(Call& call, void** out, std::size_t bytes, unsigned flags) {
   call.bytes = bytes;
@@ -39,7 +40,7 @@ CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned int flags) {
 
 CUresult cuMemFreeHost(void* address) {
   return enter(
-      EntryId::cuMemFreeHost, kUnsafe, [&](Call& call) { return free_host(*call.context, address); }, address);
+      EntryId::cuMemFreeHost, kRelease, [&](Call& call) { return free_host(call.context, address); }, address);
 }
 
 CUresult cuMemHostRegister(void* address, size_t bytes, unsigned int flags) {
@@ -56,7 +57,7 @@ CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned int flags) {
 
 CUresult cuMemHostUnregister(void* address) {
   return enter(
-      EntryId::cuMemHostUnregister, kUnsafe, [&](Call& call) { return unregister_host(*call.context, address); }, address);
+      EntryId::cuMemHostUnregister, kRelease, [&](Call& call) { return unregister_host(call.context, address); }, address);
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* address, unsigned int flags) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/simgpu/context.h"
-#include "tools/simgpu/execution.h"
+#include "tools/simgpu/linear_free.h"
 #include "tools/simgpu/memory.h"
 #include "tools/simgpu/read_scope.h"
 #include "tools/simgpu/real_memory.h"
@@ -79,13 +79,13 @@ CUresult allocate_host(Context& context, std::uint64_t bytes, unsigned flags, vo
   return CUDA_SUCCESS;
 }
 
-CUresult free_host(Context& context, void* address) {
+CUresult free_host(Context* current, void* address) {
   if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = memory().find(reinterpret_cast<DeviceAddress>(address));
   if (!found || found->kind != MemoryKind::host || found->base != reinterpret_cast<DeviceAddress>(address)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (const CUresult code = wait_idle(context); code != CUDA_SUCCESS) return code;
+  if (const CUresult code = wait_for_users(current, found->context); code != CUDA_SUCCESS) return code;
   const auto gone = memory().remove(found->base);
   if (!gone) return CUDA_ERROR_INVALID_VALUE;
   forget_pages(*gone);
@@ -113,11 +113,11 @@ CUresult register_host(Context& context, void* pointer, std::uint64_t bytes, uns
   return CUDA_SUCCESS;
 }
 
-CUresult unregister_host(Context& context, void* pointer) {
+CUresult unregister_host(Context* current, void* pointer) {
   const auto address = reinterpret_cast<DeviceAddress>(pointer);
   const auto found = memory().find(address);
   if (!found || found->kind != MemoryKind::registered || found->base != address) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  if (const CUresult code = wait_idle(context); code != CUDA_SUCCESS) return code;
+  if (const CUresult code = wait_for_users(current, found->context); code != CUDA_SUCCESS) return code;
   const auto gone = memory().remove(address);
   if (!gone) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   forget_pages(*gone);

@@ -51,8 +51,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t width, size_
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
   return enter(
-      EntryId::cuMemFree_v2, Needs::context | Needs::uncaptured,
-      [&](Call& call) { return free_device_memory(*call.context, address); }, address);
+      EntryId::cuMemFree_v2, Needs::context_if_any | Needs::uncaptured,
+      [&](Call& call) { return free_device_memory(call.context, address); }, address);
 }
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {

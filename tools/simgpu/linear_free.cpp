@@ -18,15 +18,22 @@ std::shared_ptr<Context> context_with_id(std::uint64_t id) {
 
 }  // namespace
 
-CUresult free_device_memory(Context& current, CUdeviceptr address) {
+CUresult wait_for_users(Context* current, std::uint64_t owner_id) {
+  if (current != nullptr) {
+    if (const CUresult code = wait_idle(*current); code != CUDA_SUCCESS) return code;
+  }
+  const auto owner = context_with_id(owner_id);
+  if (owner != nullptr && owner.get() != current) wait_idle(*owner);
+  return CUDA_SUCCESS;
+}
+
+CUresult free_device_memory(Context* current, CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   if (free_stream_ordered_now(address)) return CUDA_SUCCESS;
   const auto block = memory().find(address);
   if (!block || block->base != address) return CUDA_ERROR_INVALID_VALUE;
   if (block->kind != MemoryKind::linear && block->kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;
-  // What may still be using the memory runs in the context that owns it, or in the one that frees it.
-  if (const CUresult code = wait_idle(current); code != CUDA_SUCCESS) return code;
-  if (const auto owner = context_with_id(block->context); owner != nullptr && owner.get() != &current) wait_idle(*owner);
+  if (const CUresult code = wait_for_users(current, block->context); code != CUDA_SUCCESS) return code;
   return memory().release(address, [&](const Block& found) { return found.buffer_id == block->buffer_id; });
 }
 

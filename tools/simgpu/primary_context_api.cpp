@@ -8,16 +8,20 @@
 using namespace cupool::simgpu;
 
 namespace cupool::simgpu {
+namespace {
+
+bool is_active(const PrimaryContext& primary) {
+  return primary.context != nullptr && !primary.context->is_destroyed();
+}
+
+}  // namespace
 
 CUresult release_primary(const Device& device) {
   PrimaryContext& primary = primary_context(device);
-  std::shared_ptr<Context> ended;
-  {
-    const std::lock_guard lock(primary.mutex);
-    if (primary.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (--primary.retained == 0) ended = std::move(primary.context);
-  }
-  if (ended != nullptr) contexts().destroy(ended);
+  // Under the lock until it has ended: a retain at this moment revives it afterwards.
+  const std::lock_guard lock(primary.mutex);
+  if (primary.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary.retained == 0 && is_active(primary)) contexts().destroy(primary.context);
   return CUDA_SUCCESS;
 }
 
@@ -49,25 +53,22 @@ CUresult retain(CUcontext* out, CUdevice ordinal) {
   if (primary.context == nullptr) {
     const CUresult code = contexts().create(*device, Context::Kind::primary, primary.flags, kApiVersion, primary.context);
     if (code != CUDA_SUCCESS) return code;
+  } else if (primary.context->is_destroyed()) {
+    if (const CUresult code = contexts().revive(primary.context, primary.flags); code != CUDA_SUCCESS) return code;
   }
   ++primary.retained;
   *out = primary.context->handle();
   return CUDA_SUCCESS;
 }
 
-// The context ends, and so does everything in it; whoever has retained it keeps his count, and the next use makes a new one.
+// The context ends, and so does everything in it; whoever has retained it still has to release it, and the next retain revives it.
 CUresult reset(CUdevice ordinal) {
   Device* device = driver().device(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   PrimaryContext& primary = primary_context(*device);
-  std::shared_ptr<Context> ended;
-  {
-    const std::lock_guard lock(primary.mutex);
-    ended = std::move(primary.context);
-    primary.retained = 0;
-    primary.flags = 0;
-  }
-  if (ended != nullptr) contexts().destroy(ended);
+  const std::lock_guard lock(primary.mutex);
+  if (is_active(primary)) contexts().destroy(primary.context);
+  primary.flags = 0;
   return CUDA_SUCCESS;
 }
 
@@ -78,7 +79,7 @@ CUresult set_flags(CUdevice ordinal, unsigned flags) {
   PrimaryContext& primary = primary_context(*device);
   const std::lock_guard lock(primary.mutex);
   primary.flags = flags;
-  if (primary.context != nullptr) {
+  if (is_active(primary)) {
     const std::lock_guard settings(primary.context->settings_mutex);
     primary.context->flags = flags;
   }
@@ -134,7 +135,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int* flags, int* 
         PrimaryContext& primary = primary_context(*device);
         const std::lock_guard lock(primary.mutex);
         *flags = primary.flags;
-        *active = primary.context != nullptr ? 1 : 0;
+        *active = is_active(primary) ? 1 : 0;
         return CUDA_SUCCESS;
       },
       ordinal, flags, active);

@@ -49,7 +49,7 @@ CUresult free_in_stream(Context& context, CUdeviceptr address, CUstream handle, 
   if (is_capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (!is_stream_ordered(*found)) {
     // Linear memory is accepted too, and waited for.
-    return found->kind == MemoryKind::linear || found->kind == MemoryKind::managed ? free_device_memory(context, address)
+    return found->kind == MemoryKind::linear || found->kind == MemoryKind::managed ? free_device_memory(&context, address)
                                                                                    : CUDA_ERROR_INVALID_VALUE;
   }
   const auto block = memory().remove(address);

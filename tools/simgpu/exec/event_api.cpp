@@ -24,7 +24,7 @@ CUresult create_event(Context& context, CUevent* out, unsigned flags) {
 
 CUresult destroy_event(EntryId id, CUevent handle) {
   return enter(
-      id, Needs::context,
+      id, Needs::context_if_any,
       [&](Call&) -> CUresult { return handles<Event>().remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; },
       handle);
 }

@@ -20,7 +20,7 @@ CUresult create_stream(Context& context, CUstream* out, unsigned flags, int prio
 
 CUresult destroy_stream(EntryId id, CUstream handle) {
   return enter(
-      id, Needs::context,
+      id, Needs::context_if_any,
       [&](Call&) -> CUresult {
         // The default streams are nobody's to destroy.
         if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) return CUDA_ERROR_INVALID_HANDLE;

@@ -29,9 +29,9 @@ CUresult load_module(Call& call, CUmodule* out, const void* image, const JitOpti
 
 /// The frame of a call on a module.
 template <class Body>
-CUresult enter_module(EntryId id, CUmodule handle, Body&& body) {
+CUresult enter_module(EntryId id, CUmodule handle, Body&& body, Needs needs = Needs::context) {
   return enter(
-      id, Needs::context,
+      id, needs,
       [&](Call& call) -> CUresult {
         const std::shared_ptr<Module> module = module_of(handle);
         return module == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(call, *module);
@@ -70,11 +70,14 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
-  return enter_module(EntryId::cuModuleUnload, handle, [&](Call&, Module& module) -> CUresult {
-    // Its kernels may still run, and its variables' memory goes with it.
-    wait_idle(module.context());
-    return unload(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-  });
+  return enter_module(
+      EntryId::cuModuleUnload, handle,
+      [&](Call&, Module& module) -> CUresult {
+        // Its kernels may still run, and its variables' memory goes with it.
+        wait_idle(module.context());
+        return unload(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+      },
+      Needs::context_if_any);
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
