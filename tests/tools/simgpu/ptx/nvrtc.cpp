@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 namespace ptx_test {
 namespace {
@@ -21,7 +22,8 @@ struct Functions {
 
 const Functions* functions() {
   static const Functions* const loaded = []() -> const Functions* {
-    void* library = nullptr;
+    const char* chosen = std::getenv("NVRTC_PATH");
+    void* library = chosen != nullptr && *chosen != '\0' ? dlopen(chosen, RTLD_NOW | RTLD_LOCAL) : nullptr;
     for (const char* name :
          {"libnvrtc.so.13", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so.13"}) {
       if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
