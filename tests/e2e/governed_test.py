@@ -150,6 +150,24 @@ def installed_under_a_path_with_blanks(folder):
     check((next(home.rglob("share/cupool")) / "policies/lab.json").exists(), "the policies are not installed")
 
 
+def threads_hammer(folder):
+    hammer = build / "tests/e2e/hammer"
+    check("wrong bytes or codes: 0" in run([hammer], simulated(folder)).stdout, "the simulated GPU is wrong by itself")
+    done, report = governed(folder, [hammer])
+    check("wrong bytes or codes: 0" in done.stdout, done.stdout)
+    gpu = report["processes"][0]["gpus"][0]
+    check(gpu["current_bytes"] == 0 and gpu["leaked_blocks"] == 0, f"books: {gpu['current_bytes']} bytes, {gpu['leaked_blocks']} blocks left")
+
+
+def a_small_limit_is_never_exceeded(folder):
+    tight = json.loads(json.dumps(POLICY))
+    tight["classes"]["standard"]["limit"] = "128MiB"
+    done, report = governed(folder, [build / "tests/e2e/hammer"], policy=tight)
+    check("wrong bytes or codes: 0" in done.stdout, done.stdout)
+    gpu = report["processes"][0]["gpus"][0]
+    check(gpu["peak_bytes"] <= gpu["peak_leased_bytes"] <= 128 << 20, f"peak {gpu['peak_bytes']}, leased {gpu['peak_leased_bytes']}")
+
+
 def report_follows_its_schema(folder):
     governed(folder, [sys.executable, programs / "ask_too_much.py"])
     judge = "import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))"
