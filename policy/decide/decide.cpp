@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/decide/earmarks.h"
 #include "policy/decide/rank.h"
 #include "policy/decide/revoke.h"
 #include "policy/decide/zones.h"
@@ -52,76 +53,6 @@ class Queue {
   };
   std::span<const Request> waiting_;
   std::array<Entry, kMaxRequests> ahead_;  // only the first count_ are set
-  std::uint32_t count_ = 0;
-};
-
-/// Units that were given back in the name of waiting requests and are kept for them.
-class Earmarks {
- public:
-  /// Units kept, by where they would come from.
-  struct Kept {
-    std::int64_t plain = 0;
-    std::int64_t reserve = 0;  ///< for critical classes, as far as what is left of the critical reserve goes
-  };
-
-  Earmarks(const Account& account, Instant now) {
-    for (const Request& request : account.waiting) {
-      if (request.returned.count == 0 || request.job >= account.jobs.size()) continue;
-      const JobAccount& job = account.jobs[request.job];
-      if (wait_ends(request, job.standing) > now)
-        marks_[count_++] = {request.ticket, tier_of(job, request.units), kept_for(job, request)};
-    }
-  }
-
-  std::int64_t all() const {
-    std::int64_t sum = 0;
-    for (std::uint32_t i = 0; i < count_; ++i) sum += marks_[i].kept.plain + marks_[i].kept.reserve;
-    return sum;
-  }
-
-  /// What is kept for others from a request. A guarantee may take what was given back for a borrower.
-  Kept against(std::uint64_t ticket, Tier tier) const {
-    Kept sum;
-    for (std::uint32_t i = 0; i < count_; ++i) {
-      if (marks_[i].ticket == ticket || (tier == Tier::guarantee && marks_[i].tier == Tier::borrow)) continue;
-      sum.plain += marks_[i].kept.plain;
-      sum.reserve += marks_[i].kept.reserve;
-    }
-    return sum;
-  }
-
-  /// The request has taken `units` in thought.
-  void use(std::uint64_t ticket, std::int64_t units) {
-    for (std::uint32_t i = 0; i < count_; ++i) {
-      if (marks_[i].ticket != ticket) continue;
-      Kept& kept = marks_[i].kept;
-      const std::int64_t of_reserve = std::min(units, kept.reserve);
-      kept.reserve -= of_reserve;
-      kept.plain -= std::min(units - of_reserve, kept.plain);
-    }
-  }
-
- private:
-  struct Mark {
-    std::uint64_t ticket;
-    Tier tier;
-    Kept kept;
-  };
-
-  static Kept kept_for(const JobAccount& job, const Request& request) {
-    const Standing& standing = job.standing;
-    // What is set aside for the job's reservation is kept anyway.
-    const Units reserved = standing.reserve - std::min(standing.reserve, job.held);
-    const Units returned = std::min(request.returned, request.units);
-    const std::int64_t kept = signed_units(returned - std::min(returned, reserved));
-    if (!standing.critical) return {.plain = kept, .reserve = 0};
-    // The guaranteed part of a request that goes beyond the guarantee does not come out of the reserve (Zones::lacking).
-    const Units within = standing.guarantee - std::min(standing.guarantee, job.held);
-    const std::int64_t beside = within < request.units ? std::min(kept, signed_units(within)) : 0;
-    return {.plain = beside, .reserve = kept - beside};
-  }
-
-  std::array<Mark, kMaxRequests> marks_;  // only the first count_ are set
   std::uint32_t count_ = 0;
 };
 
