@@ -40,4 +40,10 @@ const Node& Document::find(std::string_view pointer) const {
   return *current;
 }
 
+Stretch Document::place_of(std::string_view pointer) const {
+  const Node& node = find(pointer);
+  if (node.kind != NodeKind::object && node.kind != NodeKind::array) return node.where;
+  return node.key_where.end > 0 ? node.key_where : Stretch{node.where.begin, node.where.begin + 1};
+}
+
 }  // namespace cupool::policy

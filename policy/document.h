@@ -53,6 +53,8 @@ class Document {
   std::string pointer(const Node& node) const;
   /// The node that a pointer names; when it has no such node, the nearest one around it.
   const Node& find(std::string_view pointer) const;
+  /// What a message about a pointer should show: a single value itself, of an object or list its name, of the root the first byte.
+  Stretch place_of(std::string_view pointer) const;
 
  private:
   const Node* at(std::uint32_t index) const { return index == Node::kNone ? nullptr : &nodes_[index]; }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "policy/problem.h"
+
 namespace cupool::policy {
 namespace {
-
-using Severity = Misfit::Severity;
 
 bool is_index(std::string_view selector) {
   return !selector.empty() && std::all_of(selector.begin(), selector.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -22,13 +22,6 @@ bool selects(const std::string& selector, const DeviceFacts& device) {
 std::size_t precision(const std::string& selector) {
   if (selector == "*") return 0;
   return is_index(selector) ? 1 : 1 + selector.size();
-}
-
-/// JSON pointer token: "~" and "/" have to be escaped.
-std::string token(std::string_view name) {
-  std::string out;
-  for (const char c : name) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return out;
 }
 
 class Resolver {
@@ -51,7 +44,7 @@ class Resolver {
   }
 
  private:
-  void add(Severity severity, std::string pointer, std::string text) {
+  void add(Misfit::Severity severity, std::string pointer, std::string text) {
     result_.misfits.push_back({severity, std::move(pointer), std::move(text)});
   }
 
@@ -59,7 +52,7 @@ class Resolver {
   const Size& chosen(const std::optional<Size> DeviceRules::*own, const Size PoolRules::*pool, const char* key,
                      std::string& where) const {
     if (own_ != nullptr && own_->*own) {
-      where = "/devices/" + token(own_->selector) + '/' + key;
+      where = "/devices/" + pointer_token(own_->selector) + '/' + key;
       return *(own_->*own);
     }
     where = std::string("/pool/") + key;
@@ -81,14 +74,14 @@ class Resolver {
     std::string where;
     const Bytes wanted = chosen(&DeviceRules::capacity, &PoolRules::capacity, "capacity", where).bytes_in(device_.total, unit());
     if (wanted > device_.total && wanted.count != UINT64_MAX) {
-      add(Severity::warning, where,
+      add(Misfit::Severity::warning, where,
           "asks for " + to_text(wanted) + ", but the device has " + to_text(device_.total) +
               ": the pool ends at what the device has; lower it, or write a percentage");
     }
     pool.capacity = units_within(std::min(wanted, device_.total), unit());
     whole_ = bytes(pool.capacity);
     if (pool.capacity.count == 0) {
-      add(Severity::error, where,
+      add(Misfit::Severity::error, where,
           "leaves the pool without one unit of " + to_text(unit()) + " on a device of " + to_text(device_.total) +
               "; raise it, or lower /pool/unit");
     }
@@ -108,13 +101,13 @@ class Resolver {
     pool.critical_reserve = std::min(wanted, pool.dynamic_zone());
     const bool is_default = !policy_.pool.given.has(Key::pool_critical_reserve) && where.starts_with("/pool/");
     if (wanted == pool.critical_reserve || is_default) return;
-    add(Severity::error, where,
+    add(Misfit::Severity::error, where,
         "keeps " + to_text(bytes(wanted)) + ", but beside the static zone of " + to_text(bytes(pool.static_zone)) +
             " the pool has " + to_text(bytes(pool.dynamic_zone())) + "; lower the reserve or the static zone");
   }
 
   void resolve_class(const ClassRules& rules) {
-    const std::string where = "/classes/" + token(rules.name);
+    const std::string where = "/classes/" + pointer_token(rules.name);
     ClassTerms terms;
     terms.name = rules.name;
     terms.priority = rules.priority;
@@ -128,23 +121,23 @@ class Resolver {
     terms.limit = std::min(in_units(rules.limit), terms_.pool.capacity);
     const Bytes guarantee = rules.guarantee.bytes_in(whole_, unit());
     if (terms.limit.count == 0 && terms_.pool.capacity.count > 0) {
-      add(Severity::error, where + "/limit",
+      add(Misfit::Severity::error, where + "/limit",
           to_text(rules.limit) + " is less than one unit of " + to_text(unit()) +
               " here: no job of this class could get memory; raise it");
     }
     if (guarantee.count > 0 && terms.guarantee.count == 0) {
-      add(Severity::warning, where + "/guarantee",
+      add(Misfit::Severity::warning, where + "/guarantee",
           to_text(rules.guarantee) + " is less than one unit of " + to_text(unit()) +
               " here and guarantees nothing; raise it, or leave it out");
     }
     if (terms.guarantee > terms.limit) {
-      add(Severity::error, where + "/guarantee",
+      add(Misfit::Severity::error, where + "/guarantee",
           "guarantees " + to_text(bytes(terms.guarantee)) + ", above the limit of " + to_text(bytes(terms.limit)) +
               " here; lower it, or raise the limit");
       terms.guarantee = terms.limit;
     }
     if (terms.guarantee > terms_.pool.static_zone) {
-      add(Severity::error, where + "/guarantee",
+      add(Misfit::Severity::error, where + "/guarantee",
           "guarantees " + to_text(bytes(terms.guarantee)) + ", more than the static zone of " +
               to_text(bytes(terms_.pool.static_zone)) + "; lower it, or raise /pool/static_zone");
     }
@@ -155,7 +148,7 @@ class Resolver {
     Units sum{0};
     for (const ClassTerms& terms : terms_.classes) sum += terms.guarantee;
     if (sum <= terms_.pool.static_zone || terms_.classes.size() < 2) return;
-    add(Severity::error, "/classes",
+    add(Misfit::Severity::error, "/classes",
         "one job of each class is guaranteed " + to_text(bytes(sum)) + " together, more than the static zone of " +
             to_text(bytes(terms_.pool.static_zone)) + " here; lower a guarantee, or raise /pool/static_zone");
   }
@@ -167,17 +160,17 @@ class Resolver {
     if (!found) return;  // validate() refuses an unknown class; nothing to compare with
     const Units limit = job_limit(terms_.classes[*found].limit, job);
     if (limit.count == 0 && terms_.pool.capacity.count > 0 && job.limit) {
-      add(Severity::error, where + "/limit",
+      add(Misfit::Severity::error, where + "/limit",
           to_text(*job.limit) + " is less than one unit of " + to_text(unit()) + " here: the job could get no memory; raise it");
     }
     if (!job.reserve) return;
     const Units reserve = in_units(*job.reserve);
     if (reserve > limit) {
-      add(Severity::error, where + "/reserve",
+      add(Misfit::Severity::error, where + "/reserve",
           "reserves " + to_text(bytes(reserve)) + ", above the job's limit of " + to_text(bytes(limit)) +
               " here; lower it, or raise the limit");
     } else if (reserve > terms_.pool.static_zone) {
-      add(Severity::error, where + "/reserve",
+      add(Misfit::Severity::error, where + "/reserve",
           "reserves " + to_text(bytes(reserve)) + ", more than the static zone of " + to_text(bytes(terms_.pool.static_zone)) +
               "; lower it, or raise /pool/static_zone");
     }
@@ -199,7 +192,8 @@ class Resolver {
 }  // namespace
 
 bool Resolved::usable() const {
-  return std::none_of(misfits.begin(), misfits.end(), [](const Misfit& misfit) { return misfit.severity == Severity::error; });
+  return std::none_of(misfits.begin(), misfits.end(),
+                      [](const Misfit& misfit) { return misfit.severity == Misfit::Severity::error; });
 }
 
 Resolved resolve(const Policy& policy, const DeviceFacts& device, const MachineFacts& machine) {
@@ -238,7 +232,7 @@ std::vector<Misfit> unknown_devices(const Policy& policy, const std::vector<Devi
     std::string known;
     for (const DeviceFacts& device : present)
       known += (known.empty() ? "" : ", ") + std::to_string(device.index) + " = " + device.uuid;
-    misfits.push_back({Severity::error, "/devices/" + token(rules.selector),
+    misfits.push_back({Misfit::Severity::error, "/devices/" + pointer_token(rules.selector),
                        "no device here is called " + rules.selector + "; present: " + (known.empty() ? "none" : known) +
                            ". Correct the selector, or remove the entry"});
   }

@@ -14,8 +14,8 @@ namespace cupool::policy {
 
 /// One pool: a GPU or a MIG instance.
 struct DeviceFacts {
-  std::string uuid;  ///< "GPU-..." or "MIG-..."
-  std::uint32_t index = 0;
+  std::string uuid;         ///< "GPU-..." or "MIG-..."
+  std::uint32_t index = 0;  ///< as the monitor (nvidia-smi) counts; not CUDA's order in this process
   Bytes total;
 };
 
@@ -104,8 +104,8 @@ JobTerms job_terms(const Terms& terms, std::size_t class_index, const JobRule* j
 /// The entry of `devices` that applies: the longest matching UUID prefix, else the index, else "*"; null when none does.
 const DeviceRules* rules_for(const Policy& policy, const DeviceFacts& device);
 
-/// Selectors that match none of the devices present: each is an error, because a limit meant for a device that does not exist
-/// (a typo, an exchanged card) must not become "no limit".
+/// Selectors that match none of the devices present (all of the machine's, not only those this process sees): each is an error,
+/// because a limit meant for a device that does not exist (a typo, an exchanged card) must not become "no limit".
 std::vector<Misfit> unknown_devices(const Policy& policy, const std::vector<DeviceFacts>& present);
 
 }  // namespace cupool::policy

@@ -33,12 +33,7 @@ class Validator {
   // --- problems, placed by pointer
 
   void add(Severity severity, const std::string& pointer, std::string text) {
-    const Node& node = document_.find(pointer);
-    const bool is_large = node.kind == NodeKind::object || node.kind == NodeKind::array;
-    const Stretch where = is_large && node.parent != Node::kNone ? node.key_where : node.where;
-    const Stretch first_byte{node.where.begin, node.where.begin + 1};
-    problems_.add(severity, where.end == 0 || (is_large && node.parent == Node::kNone) ? first_byte : where, pointer,
-                  std::move(text));
+    problems_.add(severity, document_.place_of(pointer), pointer, std::move(text));
   }
   void error(const std::string& pointer, std::string text) { add(Severity::error, pointer, std::move(text)); }
   void warning(const std::string& pointer, std::string text) { add(Severity::warning, pointer, std::move(text)); }

@@ -70,17 +70,10 @@ tl::expected<policy::DeviceFacts, std::string> read_device(const std::string& te
   return device;
 }
 
-policy::Stretch stretch_for(const policy::Document& document, const std::string& pointer) {
-  const policy::Node& node = document.find(pointer);
-  const bool is_large = node.kind == policy::NodeKind::object || node.kind == policy::NodeKind::array;
-  if (!is_large) return node.where;
-  return node.key_where.end > 0 ? node.key_where : policy::Stretch{node.where.begin, node.where.begin + 1};
-}
-
 void add_misfits(PolicyInput& input, const std::vector<policy::Misfit>& misfits, const std::string& device) {
   for (const policy::Misfit& misfit : misfits) {
     const auto severity = misfit.severity == policy::Misfit::Severity::error ? policy::Severity::error : policy::Severity::warning;
-    input.loaded.problems.add(severity, stretch_for(*input.loaded.document, misfit.pointer), misfit.pointer,
+    input.loaded.problems.add(severity, input.loaded.document->place_of(misfit.pointer), misfit.pointer,
                               device.empty() ? misfit.text : "on " + device + ": " + misfit.text);
   }
   input.loaded.problems.sort();

@@ -32,9 +32,6 @@ tl::expected<std::unique_ptr<PolicyInput>, std::string> read_policy_input(const 
 /// "UUID=SIZE" or "SIZE": `number` becomes the index. The error is a sentence.
 tl::expected<policy::DeviceFacts, std::string> read_device(const std::string& text, std::uint32_t number);
 
-/// The stretch of the text that a message about a pointer should show.
-policy::Stretch stretch_for(const policy::Document& document, const std::string& pointer);
-
 /// Adds what is wrong with the policy on a device to its problems. Only for a policy that loaded.
 void add_misfits(PolicyInput& input, const std::vector<policy::Misfit>& misfits, const std::string& device);
 
