@@ -30,7 +30,9 @@ Result<std::unique_ptr<Heap>> make_heap(const HeapConfig& config) {
   if (config.slabs && (!std::has_single_bit(config.slab.count) || config.slab.count < 2 || config.slab.count > Slab::kMaxLength)) {
     return fail(Errc::invalid_argument, "heap: slab");
   }
-  if (config.slabs && config.slack_share == 0) return fail(Errc::invalid_argument, "heap: slack_share");
+  if (config.slabs && (config.slack_share == 0 || config.region_share == 0)) {
+    return fail(Errc::invalid_argument, "heap: slack_share or region_share");
+  }
   try {
     std::unique_ptr<Heap> engine = make_engine(config);
     if (engine == nullptr) return fail(Errc::invalid_argument, "heap: engine");

@@ -110,6 +110,8 @@ struct HeapConfig {
   Granules slab{4096};
   /// Slabs may cost this part of what is live: an eighth of a point of utilisation.
   std::uint64_t slack_share = 800;
+  /// Slabs are opened several at a time, up to a handle, but no more than this part of what slabs occupy already.
+  std::uint64_t region_share = 4;
   /// A size class gets slabs when so many blocks of it are live.
   std::uint64_t first_slab_after = 32;
 };

@@ -26,6 +26,7 @@ SlabHeap::SlabHeap(std::unique_ptr<Heap> engine, const HeapConfig& config)
     : engine_(std::move(engine)),
       slab_length_(config.slab),
       slack_share_(config.slack_share),
+      region_share_(config.region_share),
       longest_region_(std::clamp(config.handle, config.slab, Granules{config.slab.count * 64})) {
   for (SizeClass size_class = 0; size_class < kSizeClasses; ++size_class) {
     const Granules slot = slot_length(size_class);
@@ -207,10 +208,17 @@ SlabHeap::Regions::iterator SlabHeap::region_with_room() {
   return region;
 }
 
+Granules SlabHeap::longest_justified_region() const {
+  // A long region needs a long aligned hole, which a large block may be waiting for: not for the sake of a few slabs.
+  const std::uint64_t in_slabs = (slabs_.size() - free_ids_.size()) * slab_length_.count;
+  return Granules{std::max(slab_length_.count, in_slabs / region_share_)};
+}
+
 SlabHeap::Regions::iterator SlabHeap::open_region() {
   const std::uint64_t affordable = affordable_slack();
+  const Granules justified = longest_justified_region();
   for (Granules length = longest_region_; length >= slab_length_; length = Granules{length.count / 2}) {
-    if (length.count > affordable) continue;
+    if (length.count > affordable || length > justified) continue;
     const Result<Taken> taken = engine_->take(length, length);
     if (!taken) continue;
     const std::uint64_t slabs = length.count / slab_length_.count;

@@ -15,8 +15,9 @@ namespace cupool::pool {
 
 /// Serves small blocks (under half a slab) from slabs where there are many of a size, everything else from the engine below.
 ///
-/// Slabs lie in *regions*, whole handles where that is affordable, so that a forgotten small block pins one handle, not one of
-/// everybody's. They must not cost utilisation, neither by slots that nobody uses nor by standing where a large block would fit:
+/// Slabs lie in *regions*: whole handles where there are many slabs and that is affordable, so that a forgotten small block pins
+/// one handle, not one of everybody's; else one slab each. They must not cost utilisation, neither by slots that nobody uses nor by
+/// standing where a large block would fit:
 /// - a class gets its first slab when HeapConfig::first_slab_after blocks of it, and at least a slab full, lie in the engine;
 /// - a region is opened only while the granules in slabs that no block asked for (slack) stay below 1/HeapConfig::slack_share of
 ///   what is live.
@@ -78,6 +79,7 @@ class SlabHeap final : public Heap {
   void return_slab(Slab& slab);
   Regions::iterator region_with_room();
   Regions::iterator open_region();
+  Granules longest_justified_region() const;
   std::uint64_t slabs_of(const Region& region) const;
 
   Taken take_slot(Slab& slab, Granules length);
@@ -89,6 +91,7 @@ class SlabHeap final : public Heap {
   std::unique_ptr<Heap> engine_;
   Granules slab_length_;
   std::uint64_t slack_share_;
+  std::uint64_t region_share_;
   Granules longest_region_;
   Regions regions_;
   std::uint64_t room_from_ = 0;               // no region that starts below has room for a slab

@@ -36,6 +36,7 @@ HeapConfig config_of(Engine engine, bool slabs, std::uint64_t capacity, std::uin
   // Small slabs that open at once, so that a short sequence meets them.
   config.slab = Granules{capacity == 512 ? 32U : 16U};
   config.slack_share = 1;
+  config.region_share = 1;
   config.first_slab_after = 1;
   return config;
 }

@@ -11,14 +11,14 @@ namespace {
 constexpr Granules kOne{1};
 constexpr Granules kSlab{4096};
 
-/// A heap of 8 GiB in which 4 GiB are live, so that a slab is affordable; what is left lies behind.
+/// A heap of 32 GiB in which 16 GiB are live, so that slabs are affordable; what is left lies behind.
 struct LargeProgram {
   LargeProgram() {
     HeapConfig config;
-    config.capacity = Granules{std::uint64_t{16} << 20};
+    config.capacity = Granules{std::uint64_t{64} << 20};
     heap = std::move(make_heap(config).value());
     REQUIRE(heap->grow(Run{Granules{0}, config.capacity}));
-    large = heap->take(Granules{std::uint64_t{8} << 20}, kOne).value();
+    large = heap->take(Granules{std::uint64_t{32} << 20}, kOne).value();
   }
   std::vector<Taken> take(std::size_t count, Granules length) {
     std::vector<Taken> blocks;
@@ -95,6 +95,21 @@ TEST_CASE("a slab that another can replace returns as soon as it is empty", "[po
   REQUIRE(program.heap->give_back(first.front()));  // so that the lower slab has room
   program.give_back(second);
   CHECK(program.heap->statistics().slabs == 1);
+}
+
+TEST_CASE("many slabs lie in whole handles, and a handle goes back when its last slab does", "[pool][heap]") {
+  LargeProgram program;
+  constexpr std::uint64_t kHandle = 16384;
+  std::vector<Taken> blocks = program.take(32 * 24, Granules{128});
+  REQUIRE(program.heap->statistics().slabs >= 20);
+  const Run last = program.heap->segment_at(blocks.back().run.start).run;
+  CHECK(last.length == Granules{kHandle});
+  CHECK(last.start.count % kHandle == 0);
+  program.give_back(blocks);
+  program.heap->trim();
+  CHECK(program.heap->statistics().slabs == 0);
+  CHECK(program.heap->segment_at(last.start).state == State::free);
+  CHECK(program.heap->is_consistent());
 }
 
 TEST_CASE("a slot is given back once, by its own place and length", "[pool][heap]") {
