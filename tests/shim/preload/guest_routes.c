@@ -102,6 +102,11 @@ int main(int argc, char** argv) {
     return 0;
   }
   *(void**)&fake_calls = dlsym(driver, "fake_calls");
+  // Some callers look at dlerror and not at the result.
+  dlerror();
+  void* first = dlsym(driver, "cuMemAlloc_v2");
+  const char* error = dlerror();
+  printf("error_after_the_first_lookup %s %s\n", first != NULL ? "found" : "none", error != NULL ? error : "no error");
   show("link", (void*)cuMemAlloc_v2);
   show_dlsym("dlsym_soname", driver);
   show_dlsym("dlsym_default", RTLD_DEFAULT);
@@ -118,11 +123,11 @@ int main(int argc, char** argv) {
     void* copy = dlopen(argv[1], RTLD_NOW);
     show_dlsym("dlsym_absolute_path", copy);
     // Two copies in one process: everything leads to the first.
-    Dl_info first, second;
+    Dl_info of, other;
     void* of_first = dlsym(driver, "cuDeviceGetCount");
     void* of_second = copy != NULL ? dlsym(copy, "cuDeviceGetCount") : NULL;
-    if (of_second != NULL && dladdr(of_first, &first) && dladdr(of_second, &second)) {
-      printf("second_copy %s\n", first.dli_fbase == second.dli_fbase ? "leads_to_the_first" : "is_used_as_well");
+    if (of_second != NULL && dladdr(of_first, &of) && dladdr(of_second, &other)) {
+      printf("second_copy %s\n", of.dli_fbase == other.dli_fbase ? "leads_to_the_first" : "is_used_as_well");
     }
   }
   show_lookups(driver);

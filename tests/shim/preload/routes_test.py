@@ -58,6 +58,8 @@ class Routes(unittest.TestCase):
         found = self.routes(driver="11050")
         self.assertEqual(found["dlsym_of_lookup_v2"], "none 0")
         self.assertEqual(found["dlsym_of_lookup_v1"], "hook 0")
+        # Looking for all that this driver lacks must not show as an error of the program's lookup.
+        self.assertEqual(found["error_after_the_first_lookup"], "found no error")
         self.assert_hooked(found, HOOKED)
 
     def test_a_driver_without_any_lookup_works_with_everything_bound_at_start(self):
