@@ -167,9 +167,8 @@ TEST_CASE("two sources are linked into one program", "[ptx][link]") {
   const std::string b =
       ptx(".visible .global .b32 shared_word = 1000;\n.visible .func (.param .b32 r) f(.param .b32 x) { .reg .b32 %a; ld.param.b32 "
           "%a, [x]; mul.lo.u32 %a, %a, 3; st.param.b32 [r], %a; ret; }\n");
-  auto* compiler = new OneCompiler("");
   const std::string_view texts[] = {a, b};
-  const auto program = Program::load(texts, *compiler);
+  const auto program = Program::load(texts, compiler(""));
   REQUIRE(program.has_value());
   BlockMemory memory;
   const auto instance = memory.instantiate(**program);

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <map>
 
 namespace ptx_test {
 
@@ -35,11 +36,16 @@ Compiled OneCompiler::compile(const CompileRequest& request) {
   return local().compile({.source = request.source, .backend = request.backend, .preference = name_});
 }
 
-std::shared_ptr<Program> load(const std::string& text, const std::string& compiler) {
-  // Programs keep a reference to their compiler, so these live for ever.
-  auto* one = new OneCompiler(compiler);
+Compiler& compiler(const std::string& name) {
+  static auto* const made = new std::map<std::string, std::unique_ptr<OneCompiler>>;
+  std::unique_ptr<OneCompiler>& one = (*made)[name];
+  if (!one) one = std::make_unique<OneCompiler>(name);
+  return *one;
+}
+
+std::shared_ptr<Program> load(const std::string& text, const std::string& name) {
   const std::string_view view = text;
-  auto program = Program::load({&view, 1}, *one);
+  auto program = Program::load({&view, 1}, compiler(name));
   INFO(text.substr(0, 4000));
   if (!program) FAIL("does not load: " << program.error().log);
   return *program;

@@ -25,6 +25,9 @@ class OneCompiler final : public cupool::simgpu::ptx::Compiler {
   std::string name_;
 };
 
+/// That compiler. Lives as long as the process, since programs keep a reference.
+cupool::simgpu::ptx::Compiler& compiler(const std::string& name);
+
 /// Loads a text with that compiler ("" takes the quick one); fails the test with the log when it cannot be loaded.
 std::shared_ptr<cupool::simgpu::ptx::Program> load(const std::string& text, const std::string& compiler = "");
 
