@@ -221,15 +221,23 @@ void Recorder::add_event(EventKind kind, std::uint32_t device, std::uint64_t add
 SiteNumber Recorder::sample_site(Bytes asked, int skip) {
   ProcessRecord* record = record_.load(std::memory_order_acquire);
   if (record == nullptr || (record->flags.load(kRelaxed) & kFlagCallSites) == 0) return 0;
+  const std::uint64_t interval = sample_interval();
   std::uint64_t left = bytes_until_sample_.load(kRelaxed);
   std::uint64_t next;
   do {
-    next = left > asked.count ? left - asked.count : kSampleBytes;
+    next = left > asked.count ? left - asked.count : interval;
   } while (!bytes_until_sample_.compare_exchange_weak(left, next, kRelaxed));
   if (left > asked.count) return 0;
+  samples_.fetch_add(1, kRelaxed);
   // The sample stands for what was asked since the last one: at least this request, at most the interval before it as well.
-  const std::uint64_t weight = std::max(asked.count, kSampleBytes);
-  return note_call_site(*record, weight, skip + 1);
+  return note_call_site(*record, std::max(asked.count, interval), skip + 1);
+}
+
+std::uint64_t Recorder::sample_interval() const {
+  // Unwinding takes microseconds: a program that allocates for hours must not pay for it by the byte. The first samples come early,
+  // then ever more rarely; their weight grows alike.
+  const std::uint64_t doublings = std::min<std::uint64_t>(samples_.load(kRelaxed) / kSamplesPerInterval, 30);
+  return kSampleBytes << doublings;
 }
 
 void Recorder::finish() {

@@ -96,13 +96,16 @@ class Recorder {
   const ProcessRecord* record() const { return record_.load(std::memory_order_acquire); }
 
   static constexpr std::uint64_t kSampleBytes = 1 << 20;
+  static constexpr std::uint64_t kSamplesPerInterval = 128;
 
  private:
+  std::uint64_t sample_interval() const;
   DeviceRecord* device_at(std::uint32_t device) const;
   void add_event(EventKind kind, std::uint32_t device, std::uint64_t address, Bytes bytes, SiteNumber site);
 
   std::atomic<ProcessRecord*> record_{nullptr};
   std::atomic<std::uint64_t> bytes_until_sample_{0};
+  std::atomic<std::uint64_t> samples_{0};
   std::atomic<std::uint64_t> last_refused_bytes_{0};
 };
 

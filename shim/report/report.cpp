@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shim/report/clock.h"
+#include "shim/report/recorder.h"
 
 namespace cupool::report {
 namespace {
@@ -283,7 +284,7 @@ Json process_json(const ProcessRecord& record, std::uint64_t run_start_ns) {
   process["entry_points"] = entries_json(record);
   process["refusals"] = refusals_json(record);
   process["call_sites"] = {{"unwinder", unwinder_text(record.unwinder.load(kRelaxed))},
-                           {"sampled_every_bytes", std::uint64_t{1} << 20},
+                           {"sampled_every_bytes", Recorder::kSampleBytes},
                            {"not_recorded", number(record.site_overflow)},
                            {"sites", sites_json(record)}};
   if ((flags & kFlagTimeline) != 0) process["timeline"] = timeline_json(record);
