@@ -181,6 +181,27 @@ const Role look_for_children("look_for_children", [](const Arguments&) {
   return 0;
 });
 
+// A primary context over a reset and a release; memory freed while no context is current. Prints one line per step.
+const Role context_lives("context_lives", [](const Arguments&) {
+  start_driver();
+  CUcontext first = nullptr;
+  CUcontext again = nullptr;
+  CUdeviceptr address = 0;
+  must(cuCtxGetCurrent(&first), "current");
+  must(cuMemAlloc_v2(&address, kMiB), "alloc");
+  must(cuCtxPopCurrent_v2(&again), "pop");
+  std::printf("freed without a context: %d\n", cuMemFree_v2(address));
+  must(cuCtxPushCurrent_v2(first), "push");
+  must(cuMemAlloc_v2(&address, kMiB), "alloc");
+  must(cuDevicePrimaryCtxReset_v2(0), "reset");
+  std::printf("after a reset: %d %d\n", cuCtxSynchronize(), cuMemFree_v2(address));
+  const CUresult once = cuDevicePrimaryCtxRelease_v2(0);
+  std::printf("released what was retained: %d, once more: %d\n", once, cuDevicePrimaryCtxRelease_v2(0));
+  must(cuDevicePrimaryCtxRetain(&again, 0), "retain");
+  std::printf("the same handle: %d, alive: %d\n", static_cast<int>(again == first), cuCtxSynchronize());
+  return 0;
+});
+
 // Old bytes of a process's own memory, and of another's: prints what fresh memory begins with.
 const Role first_byte("first_byte", [](const Arguments& arguments) {
   start_driver();

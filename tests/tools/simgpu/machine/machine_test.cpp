@@ -173,6 +173,16 @@ TEST_CASE("the host program sees no child, no signal and one descriptor", "[simg
   CHECK(child.line() == "0 1 1");
 }
 
+TEST_CASE("a primary context keeps its handle and its count over a reset, and memory is freed by its address alone",
+          "[simgpu][machine]") {
+  MachineDirectory machine{one_gib()};
+  Child child{"context_lives", {}, machine.environment()};
+  CHECK(child.line() == "freed without a context: 0");
+  CHECK(child.line() == "after a reset: 709 1");
+  CHECK(child.line() == "released what was retained: 0, once more: 201");
+  CHECK(child.line() == "the same handle: 1, alive: 0");
+}
+
 TEST_CASE("memory comes back with its old bytes within a process and zeroed from another", "[simgpu][machine]") {
   MachineDirectory machine{one_gib()};
   Observer observer{machine};
