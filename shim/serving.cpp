@@ -8,6 +8,7 @@
 #include "shim/context_scope.h"
 #include "shim/real_driver.h"
 #include "shim/session.h"
+#include "shim/translate.h"
 
 namespace cupool::shim {
 namespace {
@@ -38,6 +39,18 @@ Place place_of(const Wanted& wanted) {
   return place;
 }
 
+/// A driver call of the pool failed: when the context has died, every later call must say so, as on the driver, and "out of memory"
+/// would send the program looking for memory. Success when it lives.
+CUresult fatal_error(const Place& place, const pool::Refusal& refusal) {
+  if (refusal.rule != pool::Rule::driver) return CUDA_SUCCESS;
+  CUdeviceptr trial = 0;
+  const CUresult code = driver::cuMemAlloc_v2(&trial, 1);
+  if (code == CUDA_SUCCESS) driver::cuMemFree_v2(trial);
+  if (!is_fatal_to_context(code)) return CUDA_SUCCESS;
+  process().contexts().failed(place.context.handle, code);
+  return code;
+}
+
 CUresult serve_from_pool(const Wanted& wanted, const Place& place, CUdeviceptr* address) {
   Process& self = process();
   const BlockTag tag{recorder().sample_site(Bytes{wanted.bytes}, 3), place.context.number};
@@ -49,7 +62,10 @@ CUresult serve_from_pool(const Wanted& wanted, const Place& place, CUdeviceptr* 
   const std::uint64_t calls_before = place.device->backing().calls();
   const pool::Granted<pool::Block> block = self.pool().allocate(request);
   if (place.device->backing().calls() != calls_before) self.tell_account(*place.device);
-  if (!block) return self.refusals().tell(*place.device, wanted.entry, block.error());
+  if (!block) {
+    if (const CUresult fatal = fatal_error(place, block.error()); fatal != CUDA_SUCCESS) return fatal;
+    return self.refusals().tell(*place.device, wanted.entry, block.error());
+  }
   recorder().allocated(request.device.index, block->base.value, block->size, block->given, tag.site);
   *address = block->base.value;
   self.service_if_due();
@@ -65,10 +81,8 @@ CUresult end_beside(const pool::Block& block) {
 }
 
 /// The driver's own promise with "free": "wait": nothing of this context runs any more when the call returns.
-pool::FreeAfter free_after(CUdeviceptr address) {
-  const auto found = process().pool().query(pool::Address{address});
-  if (!found || found->beside) return {pool::FreeAfter::Kind::all, {}};
-  const Device* device = process().device_if_open(static_cast<CUdevice>(found->block.device.index));
+pool::FreeAfter free_after(const pool::Block& block) {
+  const Device* device = process().device_if_open(static_cast<CUdevice>(block.device.index));
   if (device == nullptr || !device->waits_on_free() || OpenCaptures::any()) return {pool::FreeAfter::Kind::all, {}};
   return {driver::cuCtxSynchronize() == CUDA_SUCCESS ? pool::FreeAfter::Kind::nothing : pool::FreeAfter::Kind::all, {}};
 }
@@ -140,7 +154,7 @@ CUresult give_back(CUdeviceptr address, const std::function<CUresult()>& driver_
   CUcontext current = nullptr;
   if (driver::cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return driver_call();
   if (const CUresult verdict = capture_verdict(); verdict != CUDA_SUCCESS) return verdict;
-  const Result<pool::Freed> freed = self.pool().free(pool::Address{address}, free_after(address));
+  const Result<pool::Freed> freed = self.pool().free(pool::Address{address}, free_after(found->block));
   if (!freed) return CUDA_ERROR_INVALID_VALUE;  // an interior address, or freed by another thread a moment ago
   recorder().freed(freed->block.device.index, address, freed->block.size, freed->block.given, BlockTag::of(freed->block).site);
   self.service_if_due();
