@@ -22,8 +22,10 @@ constexpr std::size_t kHeapBytes = 8 << 20;
 
 thread_local ThreadContexts* t_contexts = nullptr;
 
+// On the thread that ends; a call that one of its later destructors makes starts over with an empty stack.
 void delete_thread_contexts(void* contexts) {
   delete static_cast<ThreadContexts*>(contexts);
+  t_contexts = nullptr;
 }
 
 // Not a thread_local object: that would be destroyed before the last calls of a process that exits from its main thread.

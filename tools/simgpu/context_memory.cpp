@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tools/simgpu/context.h"
+#include "tools/simgpu/imported_memory.h"
 #include "tools/simgpu/machine_config.h"
 #include "tools/simgpu/memory.h"
 #include "tools/simgpu/pool.h"
@@ -19,7 +20,9 @@ std::uint64_t context_overhead_bytes(const Device& device) {
 }
 
 void free_context_memory(Context& context) {
-  memory().drop_context(context.id());
+  for (const Block& block : memory().drop_context(context.id())) {
+    for (unsigned i = 0; i < block.opened; ++i) imported_memory().close(block.physical->handle());
+  }
 }
 
 }  // namespace cupool::simgpu

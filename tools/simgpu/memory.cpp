@@ -191,7 +191,7 @@ bool Memory::update(DeviceAddress base, const std::function<void(Block&)>& chang
   return true;
 }
 
-void Memory::drop_context(std::uint64_t context) {
+std::vector<Block> Memory::drop_context(std::uint64_t context) {
   std::vector<Block> dropped;
   const std::lock_guard lock(mutex_);
   for (auto entry = blocks_.begin(); entry != blocks_.end();) {
@@ -204,6 +204,7 @@ void Memory::drop_context(std::uint64_t context) {
     entry = blocks_.erase(entry);
   }
   peer_rights_.erase(context);
+  return dropped;
 }
 
 void Memory::set_peer(const Context& owner, const Device& device, Access access) {

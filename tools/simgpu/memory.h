@@ -86,8 +86,8 @@ class Memory {
   /// Changes a block in place under the lock; false when there is none at `base`.
   bool update(DeviceAddress base, const std::function<void(Block&)>& change);
 
-  /// Gives a context's memory back: reset, destroy.
-  void drop_context(std::uint64_t context);
+  /// Gives a context's memory back: reset, destroy. Answers with what was there: imports are the caller's to close.
+  std::vector<Block> drop_context(std::uint64_t context);
 
   /// `device` may (or may no longer) reach linear memory that belongs to a context, now and later.
   void set_peer(const Context& owner, const Device& device, Access access);

@@ -51,7 +51,9 @@ struct ThreadSlot {
 };
 thread_local ThreadSlot t_slot;
 
+// On the thread that ends, which must not use the slot again: it may be another thread's by then.
 void release_slot(void* slot) {
+  t_slot.slot = nullptr;
   static_cast<Slot*>(slot)->taken.store(false, std::memory_order_release);
 }
 
