@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/simgpu/context.h"
+#include "tools/simgpu/module/device_value.h"
 #include "tools/simgpu/module/module.h"
 
 namespace cupool::simgpu {
@@ -11,11 +12,6 @@ namespace {
 
 // Without asking for more, a kernel may have this much shared memory on every model.
 constexpr std::uint32_t kOrdinarySharedBytes = 48 * 1024;
-
-int device_value(const Device& device, CUdevice_attribute attribute, int otherwise) {
-  int value = 0;
-  return device_attribute(device, attribute, value) && value > 0 ? value : otherwise;
-}
 
 int compute_version(const Device& device) {
   return 10 * device_value(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 8) +

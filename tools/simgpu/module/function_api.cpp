@@ -5,6 +5,7 @@
 
 #include "shim/abi/driver_api.h"
 #include "tools/simgpu/entry.h"
+#include "tools/simgpu/module/device_value.h"
 #include "tools/simgpu/module/module_table.h"
 
 using namespace cupool::simgpu;
@@ -20,11 +21,6 @@ CUresult enter_function(EntryId id, CUfunction handle, Body&& body) {
         return function == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*function);
       },
       handle);
-}
-
-int device_value(const Device& device, CUdevice_attribute attribute, int otherwise) {
-  int value = 0;
-  return device_attribute(device, attribute, value) && value > 0 ? value : otherwise;
 }
 
 bool are_occupancy_flags(unsigned flags) {

@@ -6,17 +6,13 @@
 #include "policy/base/log.h"
 #include "tools/simgpu/context.h"
 #include "tools/simgpu/exec/stream_object.h"
+#include "tools/simgpu/module/device_value.h"
 #include "tools/simgpu/module/function.h"
 #include "tools/simgpu/module/kernel_memory.h"
 #include "tools/simgpu/read_scope.h"
 
 namespace cupool::simgpu {
 namespace {
-
-int device_value(const Device& device, CUdevice_attribute attribute, int otherwise) {
-  int value = 0;
-  return device_attribute(device, attribute, value) && value > 0 ? value : otherwise;
-}
 
 std::uint64_t product(const unsigned (&dims)[3]) {
   return std::uint64_t{dims[0]} * dims[1] * dims[2];
