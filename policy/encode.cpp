@@ -111,6 +111,9 @@ class Encoder {
   }
   void add(const std::string& pointer, const KeySpec&, const PoolRules& value) {
     add_section<Section::pool>(pointer, value);
+    // The default gives way to the static zone; stated, it would have to fit beside it.
+    if (value.given.has(Key::pool_critical_reserve)) return;
+    std::erase_if(values_, [](const EncodedValue& encoded) { return encoded.spec->key == Key::pool_critical_reserve; });
   }
   void add(const std::string& pointer, const KeySpec&, const Match& value) {
     add_section<Section::match>(pointer, value);

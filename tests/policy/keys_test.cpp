@@ -225,7 +225,11 @@ TEST_CASE("the default that keys.def states is the one that applies", "[policy][
       return found == list.end() ? std::string("nothing") : found->json;
     };
     INFO(stated);
-    CHECK(of_key(values) == of_key(defaults));
+    // Written anew, a default that gives way to another value is left out: it is compared as it was read.
+    if (spec.key == Key::pool_critical_reserve)
+      CHECK(with.pool == without.pool);
+    else
+      CHECK(of_key(values) == of_key(defaults));
   }
   CHECK(policy_of(R"({"version": 1})") == built_in());
 }
