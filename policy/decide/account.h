@@ -98,7 +98,9 @@ struct Account {
   Units draining{};                  ///< still charged to dead owners: neither free nor revocable yet
   Units set_aside{};                 ///< kept for jobs that are expected and not admitted yet; 0 where nobody reserves ahead
   std::span<const JobAccount> jobs;  ///< at most kMaxJobs
-  std::span<const Request> waiting;  ///< at most kMaxRequests, in any order
+  /// At most kMaxRequests, in any order. What decide() denies does not stand here: it would be judged again and keeps nothing
+  /// meanwhile.
+  std::span<const Request> waiting;
 };
 
 inline constexpr std::size_t kMaxJobs = 256;

@@ -133,7 +133,9 @@ void Judge::serve_in_thought(const Request& ahead) {
     others_took_ |= !account_.jobs[ahead.job].standing.critical;
     return;
   }
-  if (ending(ahead) != Ending::none) return;  // it will be refused, and keeps nothing until then
+  // It will be refused, and keeps nothing until then.
+  const JobAccount& job = account_.jobs[ahead.job];
+  if (ending(ahead) != Ending::none || signed_units(job.held) + asked > signed_units(job.standing.limit)) return;
   const Call call = call_for(ahead);
   const bool keeps = call.caller.tier == Tier::guarantee || call.comes || call.called() > 0 || ahead.passed_over >= rules_.bypass;
   if (!keeps) return;

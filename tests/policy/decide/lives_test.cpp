@@ -176,6 +176,8 @@ class Life {
       if (!passes_over(request, waiter)) continue;
       ++waiter.passed_over;
       if (tiers[i] != tier || waiter.job == request.job || swaps) continue;
+      // Another request of its job has used its limit up: it is about to be refused.
+      if (pool_.jobs[waiter.job].held + waiter.units > pool_.jobs[waiter.job].standing.limit) continue;
       // A guarantee of a critical class may come out of the reserve; the waiter's own guarantee is being called back for meanwhile.
       if (tier == Tier::guarantee && job.standing.critical) continue;
       if (now[i] < before[i]) ++wait.harmful_passes;

@@ -68,11 +68,18 @@ inline Situation random_situation() {
   if (one_in(4)) pool.set_aside = Units{up_to(20)};
   if (one_in(4)) pool.capacity = up_to(100);
   const auto waiting = up_to(6);
+  std::vector<std::uint64_t> queued(jobs);
   for (std::uint64_t i = 0; i < waiting; ++i) {
-    Request& request = pool.enqueue(static_cast<std::uint32_t>(up_to(jobs - 1)), 1 + up_to(39));
+    // Requests beyond the job's limit are refused, not queued.
+    const auto job = static_cast<std::uint32_t>(up_to(jobs - 1));
+    const std::uint64_t limit = pool.jobs[job].standing.limit.count, due = pool.jobs[job].held.count + queued[job];
+    if (due >= limit) continue;
+    Request& request = pool.enqueue(job, 1 + up_to(std::min<std::uint64_t>(40, limit - due) - 1));
+    const bool first = queued[job] == 0;
+    queued[job] += request.units.count;
     request.passed_over = up_to(10);
     request.since = seconds(up_to(10));
-    if (one_in(6)) request.returned = Units{up_to(10)};
+    if (first && one_in(4)) request.returned = Units{up_to(10)};
     if (one_in(3)) request.deadline = seconds(20 + up_to(20));
   }
   return pool;
