@@ -8,8 +8,24 @@
 #include <algorithm>
 #include <new>
 
+#if defined(__SANITIZE_THREAD__)
+#define SIMGPU_RANGE_IS_GUARDED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIMGPU_RANGE_IS_GUARDED 1
+#endif
+#endif
+
 namespace cupool::simgpu {
 namespace {
+
+// ThreadSanitizer keeps the gap between its shadows, where the device range lies, mapped and inaccessible: taking it over is
+// harmless.
+#ifdef SIMGPU_RANGE_IS_GUARDED
+constexpr int kPlace = MAP_FIXED;
+#else
+constexpr int kPlace = MAP_FIXED_NOREPLACE;
+#endif
 
 static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t) && std::atomic<std::uint64_t>::is_always_lock_free,
               "generated kernels read entries as plain 64-bit words");
@@ -20,8 +36,7 @@ constexpr std::uint64_t kHostDirectoryEntries = std::uint64_t{1} << (47 - kDevic
 // The system call itself and not the C library's mmap: sanitizers refuse mappings outside the ranges that they shadow, and nothing
 // instrumented ever touches this range.
 void* reserve_at(std::uint64_t address, std::uint64_t bytes) {
-  const long result =
-      syscall(SYS_mmap, address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0L);
+  const long result = syscall(SYS_mmap, address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kPlace, -1, 0L);
   if (result == -1) return nullptr;
   // Kernels before 4.17 take the address as a hint.
   if (static_cast<std::uint64_t>(result) != address) {
