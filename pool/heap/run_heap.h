@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -34,7 +35,7 @@ class RunHeap final : public Heap {
  public:
   /// May throw std::bad_alloc.
   explicit RunHeap(const HeapConfig& config)
-      : handle_(config.handle), map_(config.capacity, page_of(config.handle)), index_(map_, config.handle) {
+      : handle_(config.handle), map_(config.capacity, page_of(config)), index_(map_, config.handle) {
     enlist_absent(map_.first());
   }
   RunHeap(const RunHeap&) = delete;
@@ -163,8 +164,11 @@ class RunHeap final : public Heap {
   static constexpr unsigned kSplitsAround = 2;  // of one node, to get its middle
   static constexpr unsigned kSplitsOfClaim = kSplitsAround + 2 * Index::kSplitsOfPut;
 
-  /// A handle or 2 MiB (of granules of 512 bytes), whichever is shorter; not so short that the index costs more than the nodes.
-  static Granules page_of(Granules handle) { return std::clamp(handle, Granules{16}, Granules{4096}); }
+  /// A handle or 2 MiB (of granules of 512 bytes), whichever is shorter; never so short that there are over 2^23 pages.
+  static Granules page_of(const HeapConfig& config) {
+    const Granules least{std::max<std::uint64_t>(16, std::bit_ceil(config.capacity.count) >> 23)};
+    return std::max(least, std::min(config.handle, Granules{4096}));
+  }
 
   static bool is_request(Granules length, Granules alignment) {
     return length.count != 0 && alignment.count != 0 && (alignment.count & (alignment.count - 1)) == 0;
