@@ -86,7 +86,7 @@ class Judge {
 
   Call call_for(const Request& request) const;
   void serve_in_thought(const Request& ahead);
-  std::optional<Rule> never() const;
+  std::optional<Rule> never(const Request& request) const;
   Rule grant_rule() const;
   Rule obstacle(const Call& call, bool fits_alone) const;
   /// Why this request, not fitting now, may not go on waiting.
@@ -134,8 +134,7 @@ void Judge::serve_in_thought(const Request& ahead) {
     return;
   }
   // It will be refused, and keeps nothing until then.
-  const JobAccount& job = account_.jobs[ahead.job];
-  if (ending(ahead) != Ending::none || signed_units(job.held) + asked > signed_units(job.standing.limit)) return;
+  if (ending(ahead) != Ending::none || never(ahead)) return;
   const Call call = call_for(ahead);
   const bool keeps = call.caller.tier == Tier::guarantee || call.comes || call.called() > 0 || ahead.passed_over >= rules_.bypass;
   if (!keeps) return;
@@ -149,10 +148,11 @@ void Judge::serve_in_thought(const Request& ahead) {
   zones_.claim(ahead.job, asked - kept);
 }
 
-std::optional<Rule> Judge::never() const {
-  const auto total = checked_add(job_.held.count, request_.units.count);
-  if (!total || *total > job_.standing.limit.count) return Rule::over_limit;
-  const std::int64_t kept = job_.standing.critical ? 0 : signed_units(rules_.critical_reserve);
+std::optional<Rule> Judge::never(const Request& request) const {
+  const JobAccount& job = account_.jobs[request.job];
+  const auto total = checked_add(job.held.count, request.units.count);
+  if (!total || *total > job.standing.limit.count) return Rule::over_limit;
+  const std::int64_t kept = job.standing.critical ? 0 : signed_units(rules_.critical_reserve);
   if (signed_units(Units{*total}) > signed_units(rules_.capacity) - kept) return Rule::over_capacity;
   return std::nullopt;
 }
@@ -245,7 +245,7 @@ Verdict Judge::run(std::span<Revocation> out) {
     verdict.rule = Rule::nothing_asked;
     return verdict;
   }
-  if (const auto rule = never()) {
+  if (const auto rule = never(request_)) {
     verdict.rule = *rule;
     verdict.ending = Ending::by_rule;
     return verdict;
