@@ -91,7 +91,7 @@ def cross_entropy(logits, targets):
 
 def mlp_sgd():
     model = Mlp()
-    train(model, nn.optim.SGD(nn.state.get_parameters(model), lr=0.2), random(64, 16, seed=1), classes(64, 4, 2), cross_entropy)
+    train(model, nn.optim.SGD(nn.state.get_parameters(model), lr=2.0), random(64, 16, seed=1), classes(64, 4, 2), cross_entropy)
 
 
 def mlp_adam():
