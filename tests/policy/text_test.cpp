@@ -81,8 +81,7 @@ TEST_CASE("placeholders of a report's path are filled in and lead nowhere else",
 TEST_CASE("an encoded policy loads as an equal one", "[policy][encode]") {
   for (
       const char* text :
-      {R"({"version": 1})",
-           R"({"version": 1, "pool": {"static_zone": "95%"}})",
+      {R"({"version": 1})", R"({"version": 1, "pool": {"static_zone": "95%"}})",
        R"({"version": 1, "pool": {"charge": [], "heap": "buddy", "keep": "5%", "capacity": "infinity"}, "log": {"level": "debug"}, "queue": {"order": "latest_deadline"}})",
        R"({"version": 1, "default_class": "b.c", "classes": {"a-1": {"max_hold": "1d1ms"}, "b.c": {"limit": "1.5GiB", "guarantee": "12.5%", "critical": true}},
                "jobs": [{"match": {"command": ["a\"b", "\\c"], "env": {"X": ["1", "2"], "Y": "*"}}, "class": "a-1", "reserve": "3u"}, {"serve": "direct"}],

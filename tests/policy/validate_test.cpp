@@ -2,6 +2,9 @@
 #include "policy/validate.h"
 
 #include <catch2/catch.hpp>
+
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "tests/policy/documents.h"
@@ -13,6 +16,16 @@ struct Case {
   const char* text;
   const char* message;  ///< of an error or warning, with its severity and pointer; empty: nothing is wrong
 };
+
+/// What is said about keys that this version does not act on yet is not the subject here.
+std::string without_later_keys(const std::string& texts) {
+  std::istringstream lines(texts);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("does not act on it yet") == std::string::npos) kept += line + '\n';
+  }
+  return kept;
+}
 
 }  // namespace
 
@@ -81,7 +94,7 @@ TEST_CASE("values that do not fit together are refused at their place", "[policy
   };
   for (const Case& test : cases) {
     const Loaded loaded = load(test.text);
-    const std::string texts = problem_texts(loaded.problems);
+    const std::string texts = without_later_keys(problem_texts(loaded.problems));
     INFO(test.text << '\n' << texts << "wanted: " << test.message);
     if (*test.message == '\0') {
       CHECK(texts.empty());

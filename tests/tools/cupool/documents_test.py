@@ -72,8 +72,10 @@ def check_starter():
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "starter.json")
             path.write_text(text)
-            result = cupool("policy", "check", "--strict", "--gpu", "80GiB", str(path))
-            if result.returncode != 0:
+            result = cupool("policy", "check", "--gpu", "80GiB", str(path))
+            # Keys that this version does not act on yet are the only thing that it may warn of.
+            other = [line for line in result.stdout.splitlines() if " warning: " in line and "does not act on it yet" not in line]
+            if result.returncode != 0 or other:
                 faults.append(f"the starter, {name}, is refused:\n{result.stdout}{result.stderr}")
             if '"max_jobs"' not in text:
                 faults.append("the starter lacks keys")
