@@ -35,6 +35,17 @@ Words warp(const std::string& body, std::uint32_t threads = 32) {
 
 }  // namespace
 
+TEST_CASE("a module of an old compiler runs", "[ptx]") {
+  // As nvcc 4.2 wrote it: version 3.0, sm_20, lines and files, a kernel that is not visible.
+  const std::string text =
+      ".version 3.0\n.target sm_20\n.address_size 64\n.file 1 \"a.cu\"\n"
+      ".entry k(\n.param .u64 k_param_0\n)\n{\n.reg .s32 %r<3>;\n.reg .s64 %rl<5>;\nld.param.u64 %rl1, [k_param_0];\n"
+      "cvta.to.global.u64 %rl2, %rl1;\n.loc 1 6 1\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rl3, %r1, 4;\nadd.s64 %rl4, %rl2, %rl3;\n"
+      "st.global.u32 [%rl4], %r1;\nret;\n}\n";
+  const Words out = run(text, 40, 40);
+  for (std::uint32_t i = 0; i < 40; ++i) CHECK(out[i] == i);
+}
+
 TEST_CASE("a reversal through shared memory sees what the other threads wrote", "[ptx][barrier]") {
   const Words out = run(
       kernel(kTid +

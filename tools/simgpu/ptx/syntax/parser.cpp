@@ -8,7 +8,7 @@
 namespace cupool::simgpu::ptx {
 namespace {
 
-constexpr std::uint32_t kOldestVersion = 60;
+constexpr std::uint32_t kOldestVersion = 30;
 constexpr std::uint32_t kNewestVersion = 99;
 
 class ModuleParser {
@@ -31,7 +31,7 @@ class ModuleParser {
     if (dot != 1 || minor.size() != 1 || minor[0] < '0' || minor[0] > '9') return tokens_.fail("expected a version such as 8.3");
     module_.version = static_cast<std::uint32_t>(token.text[0] - '0') * 10 + static_cast<std::uint32_t>(minor[0] - '0');
     if (module_.version < kOldestVersion || module_.version > kNewestVersion) {
-      return tokens_.fail_at(token.line, "PTX version " + std::string(token.text) + " is not supported (6.0 to 9.x are)",
+      return tokens_.fail_at(token.line, "PTX version " + std::string(token.text) + " is not supported (3.0 to 9.x are)",
                              SyntaxError::Kind::version);
     }
     tokens_.advance();

@@ -19,7 +19,7 @@ struct SyntaxError {
   std::string message;
 };
 
-/// Reads PTX 6.0 to 9.x into a tree: names resolved to registers, variables of the function and labels; module-level names and the
+/// Reads PTX 3.0 to 9.x into a tree: names resolved to registers, variables of the function and labels; module-level names and the
 /// meaning of instructions are left to the translator. Linear in the size of the text; never crashes, whatever the text is.
 ///
 /// The tree holds views of `text`.
