@@ -95,7 +95,8 @@ CUresult capture_verdict() {
   CUdeviceptr trial = 0;
   const CUresult code = driver::cuMemAlloc_v2(&trial, 1);
   if (code == CUDA_SUCCESS) driver::cuMemFree_v2(trial);
-  return code == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_SUCCESS : code;
+  // Neither a full device nor a thread without a context says anything about captures.
+  return code == CUDA_ERROR_OUT_OF_MEMORY || code == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : code;
 }
 
 CUresult serve(const Wanted& wanted, CUdeviceptr* address, const DriverCall& driver_call) {
@@ -151,8 +152,7 @@ CUresult give_back(CUdeviceptr address, const std::function<CUresult()>& driver_
     if (code == CUDA_SUCCESS && found->block.base.value == address) end_beside(found->block);
     return code;
   }
-  CUcontext current = nullptr;
-  if (driver::cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return driver_call();
+  // As on the driver, a free needs no current context.
   if (const CUresult verdict = capture_verdict(); verdict != CUDA_SUCCESS) return verdict;
   const Result<pool::Freed> freed = self.pool().free(pool::Address{address}, free_after(found->block));
   if (!freed) return CUDA_ERROR_INVALID_VALUE;  // an interior address, or freed by another thread a moment ago

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 CUPOOL = os.path.abspath(sys.argv.pop(1))
-GOOD = '{"version": 1, "default_class": "b", "classes": {"a": {"limit": "50%", "priority": 90}, "b": {"limit": "1GiB"}},' \
+GOOD = '{"version": 1, "default_class": "b", "classes": {"a": {"limit": "50%"}, "b": {"limit": "1GiB"}},' \
        ' "jobs": [{"match": {"command": "*serve*"}, "class": "a"}]}'
 BAD = '{"version": 1, "defrg": {}, "pool": {"unit": "1MB"}}'
 WARNS = '{"version": 1, "time_slice": {"mode": "off"}}'
