@@ -7,6 +7,7 @@
 #include <map>
 
 #include "policy/decide/reason.h"
+#include "tools/cupool/markup.h"
 #include "tools/cupool/simulation_output.h"
 
 namespace cupool::tool {
@@ -18,29 +19,6 @@ using policy::Sample;
 constexpr double kLeft = 150, kRight = 20, kTop = 60, kWidth = 1100, kLane = 46, kGap = 14, kPool = 110;
 constexpr std::array<const char*, 8> kColors{"#4c78a8", "#f58518", "#54a24b", "#b279a2",
                                              "#e45756", "#72b7b2", "#eeca3b", "#9d755d"};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 /// Draws one simulation; coordinates are pixels.
 class Picture {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tools/cupool/markup.h"
 #include "tools/cupool/report_view/views.h"
 
 namespace cupool::tool {
@@ -18,32 +19,6 @@ td:first-child, th:first-child { text-align: left } .bad { color: #b3261e; font-
 svg { background: #f7f8fb; border: 1px solid #e3e6ee } svg text { font: 11px system-ui, sans-serif; fill: #5b6478 } code { background: #f0f2f7; padding: 0 .25em }
 @media (prefers-color-scheme: dark) { body { background: #14171f; color: #dfe3ee } svg { background: #1b1f2a; border-color: #2b3040 } code { background: #232838 } }
 )";
-
-std::string escaped(const std::string& source) {
-  std::string out;
-  for (char character : source) {
-    switch (character) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += character;
-    }
-  }
-  return out;
-}
 
 std::string escaped_text(const Json& object, const char* key) {
   return escaped(text(object, key));
