@@ -13,8 +13,9 @@ namespace cupool::report {
 // A record is plain memory of fixed layout. Under `cupool run` it lies in a sealed memory file that the launcher owns, so that the
 // launcher can write the report of a process that was killed; without a launcher it lies in the process's own memory. Every number
 // that a running process changes is an atomic written with relaxed order: readers want each number to be whole, and get a set that
-// may be a few operations apart. Texts are written before `state` says `running`; an entry of a ring is written before its count is
-// raised, and a reader of a live process drops the oldest entry, which may be in the middle of being replaced.
+// may be a few operations apart. The texts of refusals alone are plain: one thread at a time writes them. Texts are written before
+// `state` says `running`; an entry of a ring is written before its count is raised, and a reader of a live process drops the oldest
+// entry, which may be in the middle of being replaced.
 //
 // Reader and writer are of the same version (kJournalVersion and the size are compared), so the layout may change freely.
 
@@ -58,12 +59,12 @@ struct EntryRecord {
 
 /// A moment of one device's account, for the series over time.
 struct Sample {
-  std::uint64_t at_ns;  ///< since the process's start of record
-  std::uint64_t live;
-  std::uint64_t leased;
-  std::uint64_t mapped;
-  std::uint32_t fragmentation_permille;  ///< 1 - largest free run / free bytes
-  std::uint32_t free_handles_permille;   ///< free handles / mapped handles
+  Counter at_ns;  ///< since the process's start of record
+  Counter live;
+  Counter leased;
+  Counter mapped;
+  Counter fragmentation_permille;  ///< 1 - largest free run / free bytes
+  Counter free_handles_permille;   ///< free handles / mapped handles
 };
 
 struct DeviceRecord {
@@ -137,12 +138,25 @@ enum class EventKind : std::uint32_t { none, allocate, free, refuse, wait, lease
 
 /// One event of the timeline; the ring keeps the last kMaxEvents.
 struct Event {
-  std::uint64_t at_ticks;  ///< since start_ticks
-  std::uint64_t address;
-  std::uint64_t bytes;
-  EventKind kind;
-  std::uint16_t device;
-  std::uint16_t site;  ///< index of the call site plus one, 0 when not sampled
+  Counter at_ticks;  ///< since start_ticks
+  Counter address;
+  Counter bytes;
+  Counter tag;  ///< of EventTag: one word, so that it is whole
+};
+
+/// What kind of event, on which device, from which call site (its index plus one, 0 when it was not sampled).
+struct EventTag {
+  EventKind kind = EventKind::none;
+  std::uint16_t device = 0;
+  std::uint16_t site = 0;
+
+  std::uint64_t packed() const {
+    return static_cast<std::uint64_t>(kind) | std::uint64_t{device} << 32 | std::uint64_t{site} << 48;
+  }
+  static EventTag of(std::uint64_t word) {
+    return {static_cast<EventKind>(word & 0xffffffff), static_cast<std::uint16_t>(word >> 32 & 0xffff),
+            static_cast<std::uint16_t>(word >> 48)};
+  }
 };
 
 struct ProcessRecord {
@@ -167,6 +181,7 @@ struct ProcessRecord {
   Text<160> policy_rule;    ///< which rule gave the class
   std::array<EntryRecord, kMaxEntries> entries;
   std::array<DeviceRecord, kMaxDevices> devices;
+  std::atomic<std::uint32_t> refusal_writer;  ///< 1 while a thread of the process writes a refusal; readers pay no heed to it
   Counter refusal_count;
   std::array<Refusal, kMaxRefusals> refusals;  ///< ring
   Counter site_overflow;                       ///< samples whose stack found no free record

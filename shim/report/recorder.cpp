@@ -156,14 +156,13 @@ void Recorder::account(std::uint32_t device, const DeviceAccount& account) {
   row->charged_bytes.store(account.charged.count, kRelaxed);
   row->overhead_bytes.store(account.overhead.count, kRelaxed);
   row->ungoverned_bytes.store(account.ungoverned.count, kRelaxed);
-  const std::uint64_t number = row->samples_taken.load(kRelaxed);
-  row->samples[number % kMaxSamples] = Sample{monotonic_ns() - record()->start_monotonic_ns,
-                                              row->live_bytes.load(kRelaxed),
-                                              account.leased.count,
-                                              account.mapped.count,
-                                              account.fragmentation_permille,
-                                              account.free_handles_permille};
-  row->samples_taken.store(number + 1, std::memory_order_release);
+  Sample& sample = row->samples[row->samples_taken.fetch_add(1, kRelaxed) % kMaxSamples];
+  sample.at_ns.store(monotonic_ns() - record()->start_monotonic_ns, kRelaxed);
+  sample.live.store(row->live_bytes.load(kRelaxed), kRelaxed);
+  sample.leased.store(account.leased.count, kRelaxed);
+  sample.mapped.store(account.mapped.count, kRelaxed);
+  sample.fragmentation_permille.store(account.fragmentation_permille, kRelaxed);
+  sample.free_handles_permille.store(account.free_handles_permille, kRelaxed);
 }
 
 void Recorder::waited(std::uint32_t device, std::uint64_t ns) {
@@ -180,7 +179,10 @@ void Recorder::refused(const RefusalFacts& facts) {
   row->refusals.fetch_add(1, kRelaxed);
   last_refused_bytes_.store(facts.asked.count, kRelaxed);
   ProcessRecord* record = record_.load(std::memory_order_acquire);
-  const std::uint64_t number = record->refusal_count.fetch_add(1, kRelaxed);
+  // Refusals are rare and short to write; nothing that could wait happens while the turn is held.
+  while (record->refusal_writer.exchange(1, std::memory_order_acquire) != 0) {
+  }
+  const std::uint64_t number = record->refusal_count.load(kRelaxed);
   Refusal& entry = record->refusals[number % kMaxRefusals];
   entry.at_ns = monotonic_ns() - record->start_monotonic_ns;
   entry.asked_bytes = facts.asked.count;
@@ -191,6 +193,8 @@ void Recorder::refused(const RefusalFacts& facts) {
   set_text(entry.rule, facts.rule);
   set_text(entry.entry, facts.entry);
   set_text(entry.reason, facts.reason);
+  record->refusal_count.store(number + 1, kRelaxed);
+  record->refusal_writer.store(0, std::memory_order_release);
   add_event(EventKind::refuse, facts.device, 0, facts.asked, 0);
 }
 
@@ -214,8 +218,11 @@ void Recorder::add_event(EventKind kind, std::uint32_t device, std::uint64_t add
   if ((record->flags.load(kRelaxed) & kFlagTimeline) == 0) return;
   const std::uint64_t number = record->event_count.fetch_add(1, kRelaxed);
   // Ticks, not nanoseconds: the report converts. A clock_gettime here would double the cost of counting.
-  record->events[number % kMaxEvents] =
-      Event{ticks() - record->start_ticks, address, bytes.count, kind, static_cast<std::uint16_t>(device), site};
+  Event& event = record->events[number % kMaxEvents];
+  event.at_ticks.store(ticks() - record->start_ticks, kRelaxed);
+  event.address.store(address, kRelaxed);
+  event.bytes.store(bytes.count, kRelaxed);
+  event.tag.store(EventTag{kind, static_cast<std::uint16_t>(device), site}.packed(), kRelaxed);
 }
 
 SiteNumber Recorder::sample_site(Bytes asked, int skip) {

@@ -98,8 +98,8 @@ Json series_json(const DeviceRecord& device) {
                       {"live_bytes", number(sample.live)},
                       {"leased_bytes", number(sample.leased)},
                       {"mapped_bytes", number(sample.mapped)},
-                      {"fragmentation", sample.fragmentation_permille / 1000.0},
-                      {"free_handles", sample.free_handles_permille / 1000.0}});
+                      {"fragmentation", static_cast<double>(number(sample.fragmentation_permille)) / 1000.0},
+                      {"free_handles", static_cast<double>(number(sample.free_handles_permille)) / 1000.0}});
   }
   return series;
 }
@@ -209,13 +209,14 @@ Json timeline_json(const ProcessRecord& record) {
   Json events = Json::array();
   for (std::uint64_t index = count > kMaxEvents ? count - kMaxEvents : 0; index < count; ++index) {
     const Event& event = record.events[index % kMaxEvents];
-    if (event.kind == EventKind::none) continue;  // claimed by a thread that has not written it yet
-    Json row = {{"at_ns", scale.ns(event.at_ticks)},
-                {"kind", to_text(event.kind)},
-                {"device", event.device},
-                {"address", event.address},
+    const EventTag tag = EventTag::of(event.tag.load(kRelaxed));
+    if (tag.kind == EventKind::none) continue;  // claimed by a thread that has not written it yet
+    Json row = {{"at_ns", scale.ns(event.at_ticks.load(kRelaxed))},
+                {"kind", to_text(tag.kind)},
+                {"device", tag.device},
+                {"address", event.address.load(kRelaxed)},
                 {"bytes", number(event.bytes)}};
-    if (event.site != 0) row["site_key"] = record.sites[event.site - 1].key.load(kRelaxed);
+    if (tag.site != 0) row["site_key"] = record.sites[(tag.site - 1u) % kMaxSites].key.load(kRelaxed);
     events.push_back(std::move(row));
   }
   return {{"events", std::move(events)}, {"count", number(count)}, {"truncated", count > kMaxEvents}};
