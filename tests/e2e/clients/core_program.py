@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """core_program.py CASE: cuda.core's objects on the simulated GPU: Device, Stream, Event, Buffer, pools, virtual memory, sharing."""
+import array
 import ctypes
 import multiprocessing
 import sys
@@ -9,9 +10,13 @@ from cuda.core import (
     Device,
     DeviceMemoryResource,
     DeviceMemoryResourceOptions,
+    LaunchConfig,
     LegacyPinnedMemoryResource,
+    Program,
+    ProgramOptions,
     VirtualMemoryResource,
     VirtualMemoryResourceOptions,
+    launch,
 )
 
 SIZE = 1 << 20
@@ -131,7 +136,33 @@ def sharing():
     pool.close()
 
 
-CASES = [device, streams, own_pool, virtual_memory, sharing]
+def compile_to_ptx():
+    """A CUDA C++ program, compiled by NVRTC to PTX, loaded and launched: the results of every element."""
+    gpu, stream = start()
+    source = """
+    template <class T> __global__ void combine(const T* a, const T* b, T* out, T scale, size_t count) {
+      const size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+      if (i < count) out[i] = a[i] * scale + b[i];
+    }"""
+    program = Program(source, code_type="c++", options=ProgramOptions(std="c++17", arch="sm_" + "".join(map(str, gpu.compute_capability))))
+    module = program.compile("ptx", name_expressions=("combine<float>",))
+    kernel = module.get_kernel("combine<float>")
+    count = SIZE // 4 - 77
+    values = [array.array("f", ((i * k) % 1000 / 8 for i in range(SIZE // 4))) for k in (3, 7)]
+    resource = DeviceMemoryResource(0)
+    a, b, out = (resource.allocate(SIZE, stream=stream) for _ in range(3))
+    for buffer, numbers in zip((a, b), values):
+        put(buffer, numbers.tobytes(), stream)
+    put(out, bytes(SIZE), stream)
+    launch(stream, LaunchConfig(grid=(count + 255) // 256, block=256), kernel, a, b, out, ctypes.c_float(2.5), ctypes.c_size_t(count))
+    got = array.array("f", content(out, stream))
+    assert all(got[i] == values[0][i] * 2.5 + values[1][i] for i in range(count)), "wrong results"
+    assert not any(got[count:]), "written beyond the end"
+    for buffer in (a, b, out):
+        buffer.close(stream)
+
+
+CASES = [device, streams, own_pool, virtual_memory, sharing, compile_to_ptx]
 
 if __name__ == "__main__":
     {function.__name__: function for function in CASES}[sys.argv[1]]()
