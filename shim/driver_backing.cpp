@@ -170,7 +170,7 @@ Result<Done> DriverBacking::free_range(pool::Address at, Bytes size) {
   return done;
 }
 
-void DriverBacking::change_access(CUdevice peer, CUmemAccess_flags flags) {
+void DriverBacking::open_mapped_to(CUdevice peer) {
   std::map<std::uint64_t, std::uint64_t> mapped;
   {
     pool::RankedLock lock(mutex_);
@@ -179,7 +179,7 @@ void DriverBacking::change_access(CUdevice peer, CUmemAccess_flags flags) {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = peer;
-  access.flags = flags;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const RelaxedCapture relaxed;
   for (const auto& [start, length] : mapped) outcome(driver::cuMemSetAccess(start, length, &access, 1));
 }
@@ -190,15 +190,7 @@ void DriverBacking::add_peer(CUdevice peer) {
     if (peer == device_ || std::find(peers_.begin(), peers_.end(), peer) != peers_.end()) return;
     peers_.push_back(peer);
   }
-  change_access(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-}
-
-void DriverBacking::remove_peer(CUdevice peer) {
-  {
-    pool::RankedLock lock(mutex_);
-    if (std::erase(peers_, peer) == 0) return;
-  }
-  change_access(peer, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  open_mapped_to(peer);
 }
 
 Result<int> DriverBacking::export_handle(pool::HandleId handle) {

@@ -35,7 +35,6 @@ class DriverBacking final : public pool::Backing {
   /// Gives another device access to what is mapped and will be. Peer access that is switched on for a context has no effect on
   /// virtual memory, so the shim does it by hand.
   void add_peer(CUdevice peer);
-  void remove_peer(CUdevice peer);
 
   /// Whether an address lies in a range that was reserved here: the pool's, live or not.
   bool is_inside(pool::Address at) const;
@@ -53,7 +52,7 @@ class DriverBacking final : public pool::Backing {
   CUmemAllocationProp properties() const;
   CUresult create_with_fallback(CUmemGenericAllocationHandle* handle, std::size_t size);
   CUresult set_access(pool::Address at, Bytes length);
-  void change_access(CUdevice peer, CUmemAccess_flags flags);
+  void open_mapped_to(CUdevice peer);
   /// Counts the call, notes errors after which the context is lost, and turns the code into ours.
   Result<Done> outcome(CUresult code);
 

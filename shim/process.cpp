@@ -48,8 +48,24 @@ Device* Process::device(CUdevice ordinal) {
   const std::lock_guard lock(opening_);
   if (Device* open = device_if_open(ordinal)) return open;
   Device* device = Device::open(ordinal, governor_, streams_, pool_).release();
+  introduce_to_peers(*device);
   devices_[static_cast<std::size_t>(ordinal)].store(device, std::memory_order_release);
   return device;
+}
+
+void Process::introduce_to_peers(Device& device) {
+  // Copies between devices work on cuMemAlloc memory whether peer access was switched on or not; on virtual memory they need access
+  // rights. So every device that can reach the pool's memory of another may, as soon as this process uses both.
+  const auto can_reach = [](const Device& from, const Device& to) {
+    int can = 0;
+    return driver::cuDeviceCanAccessPeer(&can, from.ordinal(), to.ordinal()) == CUDA_SUCCESS && can != 0;
+  };
+  for (std::size_t index = 0; index < kMaxDevices; ++index) {
+    Device* other = device_if_open(static_cast<CUdevice>(index));
+    if (other == nullptr) continue;
+    if (can_reach(device, *other)) other->backing().add_peer(device.ordinal());
+    if (can_reach(*other, device)) device.backing().add_peer(other->ordinal());
+  }
 }
 
 bool Process::is_pool_address(CUdeviceptr address) const {

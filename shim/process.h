@@ -60,6 +60,7 @@ class Process {
   void service_if_due();
 
  private:
+  void introduce_to_peers(Device& device);
   static std::size_t index_of(CUdevice device) { return static_cast<std::size_t>(device) % kMaxDevices; }
 
   Governor governor_;

@@ -19,31 +19,25 @@ CUdevice device_of(CUcontext context) {
   return device;
 }
 
-/// The current device may use the peer's memory from now on, or no more.
-void change_access(CUcontext peer, bool open) {
+/// The current device may use the peer's memory, also where the process had not used the peer before.
+void open_to_current(CUcontext peer) {
   CUdevice here = -1;
   const CUdevice there = device_of(peer);
   if (there < 0 || driver::cuCtxGetDevice(&here) != CUDA_SUCCESS || here == there) return;
   shim::Device* device = shim::process().device(there);
-  if (device == nullptr || !device->is_pooled()) return;
-  if (open)
-    device->backing().add_peer(here);
-  else
-    device->backing().remove_peer(here);
+  if (device != nullptr && device->is_pooled()) device->backing().add_peer(here);
 }
 
 }  // namespace
 
 CUresult hook::cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
   const CUresult code = driver::cuCtxEnablePeerAccess(peer, flags);
-  if (code == CUDA_SUCCESS && shim::process().is_governed()) change_access(peer, true);
+  if (code == CUDA_SUCCESS && shim::process().is_governed()) open_to_current(peer);
   return code;
 }
 
 CUresult hook::cuCtxDisablePeerAccess(CUcontext peer) {
-  const CUresult code = driver::cuCtxDisablePeerAccess(peer);
-  if (code == CUDA_SUCCESS && shim::process().is_governed()) change_access(peer, false);
-  return code;
+  return driver::cuCtxDisablePeerAccess(peer);  // copies between the devices go on working, so the pool stays open to the peer
 }
 
 }  // namespace cupool

@@ -159,6 +159,12 @@ def threads_hammer(folder):
     check(gpu["current_bytes"] == 0 and gpu["leaked_blocks"] == 0, f"books: {gpu['current_bytes']} bytes, {gpu['leaked_blocks']} blocks left")
 
 
+def copies_between_devices(folder):
+    # Without peer access switched on: cuMemAlloc memory can be copied between devices all the same, and so must the pool's.
+    done, report = governed(folder, [build / "tests/tools/simgpu/driver/simgpu_driver_peer_test", "copies go from one device to another*"], memory="2GiBx2")
+    check("All tests passed" in done.stdout and len(report["processes"][0]["gpus"]) == 2, done.stdout)
+
+
 def a_small_limit_is_never_exceeded(folder):
     tight = json.loads(json.dumps(POLICY))
     tight["classes"]["standard"]["limit"] = "128MiB"
