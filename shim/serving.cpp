@@ -39,13 +39,19 @@ Place place_of(const Wanted& wanted) {
   return place;
 }
 
+/// What the driver itself says to an allocation now; the memory is given back at once.
+CUresult trial_allocation() {
+  CUdeviceptr trial = 0;
+  const CUresult code = driver::cuMemAlloc_v2(&trial, 1);
+  if (code == CUDA_SUCCESS) driver::cuMemFree_v2(trial);
+  return code;
+}
+
 /// A driver call of the pool failed: when the context has died, every later call must say so, as on the driver, and "out of memory"
 /// would send the program looking for memory. Success when it lives.
 CUresult fatal_error(const Place& place, const pool::Refusal& refusal) {
   if (refusal.rule != pool::Rule::driver) return CUDA_SUCCESS;
-  CUdeviceptr trial = 0;
-  const CUresult code = driver::cuMemAlloc_v2(&trial, 1);
-  if (code == CUDA_SUCCESS) driver::cuMemFree_v2(trial);
+  const CUresult code = trial_allocation();
   if (!is_fatal_to_context(code)) return CUDA_SUCCESS;
   process().contexts().failed(place.context.handle, code);
   return code;
@@ -92,9 +98,7 @@ pool::FreeAfter free_after(const pool::Block& block) {
 CUresult capture_verdict() {
   if (!OpenCaptures::any()) return CUDA_SUCCESS;
   // The driver itself decides, by a call of the same kind; it also invalidates the capture, as the program's own call would.
-  CUdeviceptr trial = 0;
-  const CUresult code = driver::cuMemAlloc_v2(&trial, 1);
-  if (code == CUDA_SUCCESS) driver::cuMemFree_v2(trial);
+  const CUresult code = trial_allocation();
   // Neither a full device nor a thread without a context says anything about captures.
   return code == CUDA_ERROR_OUT_OF_MEMORY || code == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : code;
 }
